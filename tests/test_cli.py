@@ -1,0 +1,316 @@
+"""The command line from outside: help, new, list, schema, validate, and how a run is shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from tracker.cli import app
+from tracker.cli.progress import reporter
+from tracker.cli.run import print_summary
+from tracker.cli.show import jsonable
+from tracker.scenario import json_schema, load
+
+ROOT = Path(__file__).parents[1]
+SCENARIOS = sorted((ROOT / "scenarios").glob("*.toml"))
+HEAVY = ("numba", "scipy", "matplotlib", "xarray", "numpy", "simpy", "tracker.scenario")
+
+
+def invoke(*arguments: str) -> Any:
+    return CliRunner().invoke(app, list(arguments))
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["validate", "--help"], ["new", "x"]])
+def test_light_commands_import_nothing_heavy(arguments: list[str], tmp_path: Path) -> None:
+    program = (
+        "import sys\nfrom tracker.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
+        f"print('heavy:', [m for m in {HEAVY!r} if m in sys.modules])"
+    )
+    command = [sys.executable, "-c", program, *arguments]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True, env=env)
+    assert done.stdout.rstrip().endswith("heavy: []")
+
+
+def test_help_does_not_import_pydantic_either() -> None:
+    program = (
+        "import sys\nfrom tracker.cli import app\napp(['--help'], standalone_mode=False)\n"
+        "assert 'pydantic_core' not in sys.modules"  # typer itself needs it to parse the options of a command
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=True, env=env)
+
+
+def test_help_teaches_by_example() -> None:
+    assert "tracker validate my-world.toml" in invoke("--help").stdout
+    assert "--set trials=4" in invoke("run", "--help").stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [["run"], ["run", "x.toml", "--engine", "y"], ["nonsense"], ["run", "x", "--workers", "0"]]
+)
+def test_wrong_usage_is_exit_code_2(arguments: list[str]) -> None:
+    assert invoke(*arguments).exit_code == 2
+
+
+def test_new_writes_a_scenario_that_is_valid_and_is_never_overwritten(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert invoke("new", "my-world").exit_code == 0
+    written = Path("my-world.toml").read_text()
+    assert load("my-world.toml").name == "my-world"
+    assert invoke("validate", "my-world.toml").exit_code == 0
+    again = invoke("new", "my-world")
+    assert (again.exit_code, again.stderr) == (2, "my-world.toml: exists already\n")
+    assert Path("my-world.toml").read_text() == written
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "", "a b", "-", "x" * 65, "a\n"])
+def test_new_refuses_names_that_are_no_names(name: str, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = invoke("new", "--", name)
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_list_names_every_scenario_cost_and_sampler() -> None:
+    text = invoke("list", str(ROOT / "scenarios")).stdout
+    facts = json.loads(invoke("list", str(ROOT / "scenarios"), "--json").stdout)
+    assert [s["file"] for s in facts["scenarios"]] == [path.name for path in SCENARIOS]
+    for s in facts["scenarios"]:
+        assert s["file"] in text
+        assert s["name"] is not None
+        assert len(s["claim"]) > 20
+    assert {"quadratic", "polynomial", "mixture"} <= set(facts["costs"])
+    assert {"langevin", "hessian", "wandering"} <= set(facts["samplers"])
+    assert all(facts["samplers"].values())
+
+
+def test_list_shows_a_broken_file_as_invalid(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text("name = 3")
+    facts = json.loads(invoke("list", str(tmp_path), "--json").stdout)
+    assert facts["scenarios"][0]["size"] == "invalid"
+
+
+def test_the_schema_file_is_in_step() -> None:
+    printed = json.loads(invoke("schema").stdout)
+    assert printed == json_schema()
+    assert json.loads((ROOT / "scenarios" / "scenario.schema.json").read_text()) == printed, (
+        "write it anew: tracker schema > scenarios/scenario.schema.json"
+    )
+
+
+def test_the_schema_knows_the_keys_of_each_family_and_what_they_mean() -> None:
+    schema = json_schema()
+    tables = schema["$defs"]
+    quadratic = next(t for t in tables.values() if t["properties"].get("cost", {}).get("const") == "quadratic")
+    assert {"name", "minimum", "curvature"} <= set(quadratic["required"])
+    assert quadratic["properties"]["curvature"]["description"]
+    assert quadratic["additionalProperties"] is False
+    references = set(re.findall(r'"#/\$defs/(\w+)"', json.dumps(schema)))
+    assert references == set(tables)
+    assert not re.search(r'"(ge|gt|le|lt)":', json.dumps(schema))
+
+
+KINDS: dict[str, Any] = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float)}
+
+
+def fits(value: Any, schema: dict[str, Any], root: dict[str, Any]) -> bool:
+    """Tell whether ``value`` satisfies ``schema``, as far as our schema uses the language."""
+    if "$ref" in schema:
+        return fits(value, root["$defs"][schema["$ref"].rpartition("/")[2]], root)
+    properties = schema.get("properties", {})
+    checks = [
+        "type" not in schema or isinstance(value, KINDS[schema["type"]]),
+        "const" not in schema or value == schema["const"],
+        "enum" not in schema or value in schema["enum"],
+        "anyOf" not in schema or any(fits(value, branch, root) for branch in schema["anyOf"]),
+        "oneOf" not in schema or sum(fits(value, branch, root) for branch in schema["oneOf"]) == 1,
+    ]
+    if isinstance(value, dict):
+        checks += [fits(entry, properties[key], root) for key, entry in value.items() if key in properties]
+        checks += [key in value for key in schema.get("required", [])]
+        checks += [schema.get("additionalProperties") is not False or set(value) <= set(properties)]
+    if isinstance(value, list):
+        checks += [fits(entry, schema.get("items", {}), root) for entry in value]
+        checks += [fits(entry, s, root) for entry, s in zip(value, schema.get("prefixItems", []), strict=False)]
+    if isinstance(value, (int, float)):
+        checks += [value >= schema.get("minimum", value), value > schema.get("exclusiveMinimum", value - 1)]
+    return all(checks)
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_shipped_scenarios_fit_the_schema_and_spoilt_ones_do_not(path: Path) -> None:
+    schema = json_schema()
+    data = tomllib.loads(path.read_text())
+    assert path.read_text().startswith("#:schema ./scenario.schema.json\n# Claim: ")
+    assert fits(data, schema, schema)
+    assert not fits({**data, "stepz": 1}, schema, schema)
+    assert not fits({**data, "trials": 0}, schema, schema)
+    spoilt = {**data["samplers"][0], "kind": "metropolis"}
+    assert not fits({**data, "samplers": [spoilt]}, schema, schema)
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_validate_says_what_a_shipped_scenario_means(path: Path) -> None:
+    result = invoke("validate", str(path), "--json")
+    assert result.exit_code == 0, result.stderr
+    facts = json.loads(result.stdout)
+    assert facts["warnings"] == []
+    scenario = load(path)
+    assert facts["scenario"]["sha256"] == scenario.sha256
+    assert [m["name"] for m in facts["modes"]] == [m.name for m in scenario.modes]
+    assert all(s["epsilon"] < s["limit"] for s in facts["stability"])
+    assert facts["predicted"]["steps"] == scenario.trials * scenario.steps * len(scenario.samplers)
+    text = invoke("validate", str(path)).stdout
+    assert "valid" in text
+    assert all(sampler.name in text for sampler in scenario.samplers)
+
+
+def test_validate_warns_of_an_unstable_step() -> None:
+    result = invoke("validate", str(ROOT / "scenarios" / "example_a.toml"), "--set", "samplers.skewed.epsilon=1.1")
+    assert result.exit_code == 0
+    assert result.stderr.startswith('warning: samplers "skewed": epsilon: 1.1 is not mean-square stable in mode "one"')
+
+
+def test_validate_says_when_a_run_would_be_refused() -> None:
+    path = str(ROOT / "scenarios" / "example_a.toml")
+    assert invoke("validate", path, "--set", "trials=1_000_000_000").exit_code == 4
+    assert invoke("validate", path, "--max-steps", "10").exit_code == 4
+    assert invoke("validate", path).exit_code == 0
+
+
+# --- run, with a stand-in for the engine: what is shown, and how things end
+
+
+SUMMARY: dict[str, Any] = {
+    "scenario": {"name": "example-b", "sha256": "0", "seed": 1, "trials": 2, "steps": 32},
+    "chain": {
+        "alpha": 0.1,
+        "modes": ["right", "left"],
+        "stationary": [0.3, 0.7],
+        "switches": 5,
+        "dwell": [{"mode": "right", "completed": 3, "censored": 1, "mean": 9.5, "expected": 10.0, "p_value": 0.4}],
+    },
+    "regime": [{"sampler": "classical", "ratio": 1.0, "class": "matched"}],
+    "samplers": [
+        {
+            "name": "classical",
+            "tracking_error": {"mean": 0.25, "stderr": 0.01},
+            "mean_square_error": {"mean": 0.125, "stderr": None},
+            "excess_cost": {"mean": float("nan"), "stderr": None},
+            "recovery": {"median": 12.0, "low": 10.0, "high": None, "censored": 0.5},
+            "diverged": 0,
+            "beta": float("inf"),
+            "steps_per_second": 1.5e7,
+        }
+    ],
+}
+
+
+@pytest.fixture
+def engine(monkeypatch: Any) -> dict[str, Any]:
+    """Stand in for tracker.runs; ``raises`` is what its run raises."""
+    calls: dict[str, Any] = {"raises": None}
+    module: Any = types.ModuleType("tracker.runs")
+
+    class RunExists(Exception):
+        pass
+
+    def run(scenario: Any, out: Any, executor: Any, *, replace: bool, progress: Any) -> Any:
+        calls.update(scenario=scenario, out=out, executor=executor, replace=replace)
+        if calls["raises"] == "exists":
+            raise RunExists(out)
+        if calls["raises"] is not None:
+            raise calls["raises"]
+        if progress is not None:
+            for done in range(101):
+                progress(float(done), 100.0, "simulating")
+        return types.SimpleNamespace(summary=SUMMARY, path=out)
+
+    module.run, module.RunExists = run, RunExists
+    monkeypatch.setitem(sys.modules, "tracker.runs", module)
+    return calls
+
+
+EXAMPLE_B = str(ROOT / "scenarios" / "example_b.toml")
+
+
+def test_run_prints_results_to_stdout_and_progress_to_stderr(engine: dict[str, Any]) -> None:
+    result = invoke("run", EXAMPLE_B, "--set", "trials=2", "--workers", "2")
+    assert result.exit_code == 0, result.stderr
+    assert engine["scenario"].trials == 2
+    assert (engine["out"], engine["executor"], engine["replace"]) == (Path("reports/example-b"), 2, False)
+    assert "0.25 ± 0.01" in result.stdout
+    assert "12 [10, -]" in result.stdout
+    assert "mean dwell 9.5, expected 10 (p = 0.4)" in result.stdout
+    assert "regime: matched (alpha/epsilon = 1): classical" in result.stdout
+    assert len([line for line in result.stderr.splitlines() if "%" in line]) == 10
+
+
+def test_run_json_is_one_valid_object(engine: dict[str, Any]) -> None:
+    result = invoke("run", EXAMPLE_B, "--json", "--quiet")
+    assert result.stderr == ""
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    summary = json.loads(result.stdout, parse_constant=refuse)
+    assert summary["samplers"][0]["excess_cost"]["mean"] is None
+    assert summary["samplers"][0]["beta"] == "inf"
+
+
+@pytest.mark.parametrize(
+    ("raises", "code", "says"),
+    [
+        ("exists", 7, "reports/example-b: exists already; --replace overwrites it, --out chooses another\n"),
+        (KeyboardInterrupt(), 130, "interrupted\n"),
+        (PermissionError(13, "Permission denied", "reports"), 2, "reports: Permission denied\n"),
+    ],
+)
+def test_run_ends_in_one_line_and_an_exit_code(engine: dict[str, Any], raises: Any, code: int, says: str) -> None:
+    engine["raises"] = raises
+    result = invoke("run", EXAMPLE_B, "--quiet")
+    assert (result.exit_code, result.stdout, result.stderr) == (code, "", says)
+
+
+def test_a_defect_of_ours_is_not_disguised(engine: dict[str, Any]) -> None:
+    engine["raises"] = ValueError("a bug")
+    assert isinstance(invoke("run", EXAMPLE_B).exception, ValueError)
+
+
+def test_run_refuses_a_sweep_and_says_how_to_run_one_case(engine: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "sweep.toml"
+    file.write_text(Path(EXAMPLE_B).read_text() + '\n[sweep]\n"chain.alpha" = [0.01, 0.02]\n')
+    result = invoke("run", str(file))
+    assert result.exit_code == 3
+    assert "--set sweep={} --set chain.alpha=" in result.stderr
+    assert invoke("run", str(file), "--set", "sweep={}", "--set", "chain.alpha=0.01").exit_code == 0
+
+
+def test_a_summary_without_a_chain_can_be_shown(capsys: Any) -> None:
+    print_summary({**SUMMARY, "chain": None, "regime": []}, None)
+    assert "chain" not in capsys.readouterr().out
+
+
+def test_quiet_gives_no_progress() -> None:
+    with reporter(quiet=True) as progress:
+        assert progress is None
+
+
+def test_jsonable_has_no_constants_that_json_lacks() -> None:
+    assert jsonable({"a": float("nan"), "b": [float("inf"), -float("inf")], 1: (2,)}) == {
+        "a": None,
+        "b": ["inf", "-inf"],
+        "1": [2],
+    }

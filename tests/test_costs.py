@@ -1,0 +1,384 @@
+"""Costs against naive transcriptions of their equations, finite differences, their own observations, and bad keys.
+
+A family joins all tests here by its line in ``COSTS`` and one line in ``EXAMPLES`` and ``NAIVE``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from tracker.compiled import kernel
+from tracker.costs import COSTS, base
+from tracker.costs.formula import FormulaError, parse
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+# standard errors; a normal variable exceeds 5.6 with probability 2e-8, and there are fewer than 50 comparisons
+K = 5.6
+DRAWS = 200_000
+
+EXAMPLE_1 = {"cost": "mixture", "means": [[1, 0], [1, 1]], "variance": 2, "prior_mean": [0, 0.5], "horizon": 100}
+MIXTURE = {**EXAMPLE_1, "prior_variance": [10, 1], "truth": [0, 1]}
+WELLS = {"cost": "polynomial", "variables": ["a", "b"], "formula": "(a^2 - 1)^2 - 0.35*a + 25*b^2"}
+CUBE = {"cost": "polynomial", "variables": ["x", "y", "z"], "formula": "x^4/4 - x*y*z + 3*y^2 + (z - 2)^4 - 7"}
+EXAMPLES: dict[str, list[dict[str, Any]]] = {
+    "quadratic": [
+        {
+            "cost": "quadratic",
+            "minimum": [1, -2],
+            "curvature": [[2, 0.5], [0.5, 1]],
+            "gradient_noise": [[1, 0.3], [0.3, 2]],
+        },
+        {"cost": "quadratic", "minimum": [3], "curvature": [[4]]},
+    ],
+    "polynomial": [
+        {**WELLS, "gradient_noise": [[1, 0], [0, 0]]},
+        {**WELLS, "gradient_noise": 0.5, "basis": [[0.8, 0.6], [-0.5, 0.9]]},
+        {**CUBE, "gradient_noise": 2},
+        {**CUBE, "basis": [[1, 2, 0], [0, 1, 0.5], [-1, 0, 3]]},
+    ],
+    "mixture": [
+        {**MIXTURE, "data": "stream"},
+        {**MIXTURE, "data": "sweep", "data_seed": 3},
+        {**MIXTURE, "data": "shuffle", "data_seed": 3},
+        {**MIXTURE, "data": "full", "data_seed": 3},
+        {**EXAMPLE_1, "prior_variance": 3, "horizon": 4, "data": "shuffle", "observations": [-1, 0.5, 2, 7]},
+    ],
+}
+CASES = [pytest.param(keys, id=f"{family}-{n}") for family, rows in EXAMPLES.items() for n, keys in enumerate(rows)]
+
+
+def keys_of(keys: dict[str, Any]) -> Any:
+    """Return the validated keys."""
+    return COSTS[keys["cost"]](name="mode", **keys)
+
+
+def points(dimension: int, count: int = 5) -> Any:
+    """Return fixed points of order 1, rows."""
+    return np.random.default_rng(7).uniform(-1.5, 1.5, (count, dimension))
+
+
+@kernel
+def ask(cost: Any, theta: Any, z: Any, g: Any, H: Any, G: Any, m: Any) -> Any:
+    """Ask the cost everything a sampler and the engine may ask at one point."""
+    base.gradient(cost, theta, z, g)
+    base.hessian(cost, theta, z, H)
+    base.expected_gradient(cost, theta, G)
+    base.measure(cost, theta, m)
+    return base.value(cost, theta, z), base.expected(cost, theta)
+
+
+@kernel
+def watch(cost: Any, k: Any, count: Any, stream: Any, out: Any) -> None:
+    """Draw observations."""
+    base.observe(cost, k, count, stream, out)
+
+
+@kernel
+def values(cost: Any, theta: Any, z: Any, out: Any) -> None:
+    """Evaluate c(theta, z) for each row of z."""
+    for i in range(z.shape[0]):
+        out[i] = base.value(cost, theta, z[i])
+
+
+def answers(cost: Any, theta: Any, z: Any, *, compiled: bool = True) -> dict[str, Any]:
+    """Return what ``ask`` says, by name."""
+    N = theta.size
+    g, H, G, m = np.empty(N), np.empty((N, N)), np.empty(N), np.empty(base.measure_size(cost, N))
+    function = ask if compiled else ask.interpreted
+    c, C = function(cost, theta, z, g, H, G, m)
+    return {"value": c, "expected": C, "gradient": g, "hessian": H, "expected_gradient": G, "measure": m}
+
+
+def observations(cost: Any, count: int, *, k: int = 0, seed: int = 5, compiled: bool = True) -> Any:
+    """Return observations k, ..., k + count - 1 of a fixed stream, as rows."""
+    stream = np.random.SFC64(seed).state["state"]["state"].copy()
+    out = np.zeros((count, max(1, base.observation_size(cost))))
+    with np.errstate(over="ignore"):
+        (watch if compiled else watch.interpreted)(cost, k, count, stream, out)
+    return out
+
+
+# --- naive transcriptions, written from the equations alone
+
+
+def naive_quadratic(keys: dict[str, Any], theta: Any, z: Any) -> float:
+    d = theta - np.array(keys["minimum"])
+    return float(d @ np.array(keys["curvature"]) @ d / 2 + z @ theta)
+
+
+def naive_polynomial(keys: dict[str, Any], theta: Any, z: Any) -> float:
+    u = np.array(keys.get("basis", np.eye(theta.size))) @ theta
+    variables = dict(zip(keys["variables"], u, strict=True))
+    return float(eval(keys["formula"].replace("^", "**"), {}, variables) + z @ theta)  # noqa: S307
+
+
+def normal_log(x: Any, mean: Any, variance: Any) -> Any:
+    return -0.5 * np.log(2 * np.pi * np.asarray(variance)) - (x - mean) ** 2 / (2 * np.asarray(variance))
+
+
+def naive_mixture(keys: dict[str, Any], theta: Any, y: Any) -> Any:
+    """-log prior - (T / number of y) sum log p(y | theta)."""
+    p, q = np.array(keys["means"]) @ theta
+    prior = normal_log(theta, np.array(keys["prior_mean"]), np.broadcast_to(keys["prior_variance"], theta.shape)).sum()
+    both = np.logaddexp(normal_log(y, p, keys["variance"]), normal_log(y, q, keys["variance"])) - np.log(2)
+    return -prior - keys["horizon"] * np.mean(both)
+
+
+def drawn(keys: dict[str, Any]) -> Any:
+    """The stored data by the published recipe."""
+    if "observations" in keys:
+        return np.array(keys["observations"], dtype=float)
+    rng = np.random.default_rng(keys["data_seed"])
+    component = rng.integers(0, 2, size=keys["horizon"])
+    noise = np.sqrt(keys["variance"]) * rng.standard_normal(keys["horizon"])
+    return np.array([keys["means"][c] for c in component]) @ np.array(keys["truth"]) + noise
+
+
+def naive_observed_mixture(keys: dict[str, Any], theta: Any, z: Any) -> float:
+    return float(naive_mixture(keys, theta, drawn(keys) if keys["data"] == "full" else z[:1]))
+
+
+def naive_expected_mixture(keys: dict[str, Any], theta: Any) -> float:
+    if keys["data"] != "stream":
+        return float(naive_mixture(keys, theta, drawn(keys)))
+    y = np.linspace(-30, 30, 20_001)
+    p, q = np.array(keys["means"]) @ np.array(keys["truth"])
+    law = 0.5 * np.exp(normal_log(y, p, keys["variance"])) + 0.5 * np.exp(normal_log(y, q, keys["variance"]))
+    prior = naive_mixture({**keys, "horizon": 0}, theta, np.zeros(1))
+    each = np.array([naive_mixture(keys, theta, y[i : i + 1]) for i in range(y.size)]) - prior
+    return float(prior + np.sum(law * each) * (y[1] - y[0]))
+
+
+NAIVE: dict[str, Any] = {
+    "quadratic": naive_quadratic,
+    "polynomial": naive_polynomial,
+    "mixture": naive_observed_mixture,
+}
+
+
+# --- every family
+
+
+def test_every_family_is_tested() -> None:
+    assert set(EXAMPLES) == set(NAIVE) == set(COSTS)
+
+
+@pytest.mark.parametrize("keys", CASES)
+def test_value_is_the_equation(keys: dict[str, Any]) -> None:
+    model = keys_of(keys)
+    cost = model.build()
+    for theta, z in zip(points(model.dimension), observations(cost, 5), strict=True):
+        seen = z[: base.observation_size(cost)] if base.observation_size(cost) else np.zeros(model.dimension)
+        oracle = NAIVE[keys["cost"]](keys, theta, seen)
+        np.testing.assert_allclose(answers(cost, theta, z)["value"], oracle, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("keys", CASES)
+def test_expected_is_the_equation(keys: dict[str, Any]) -> None:
+    model = keys_of(keys)
+    theta = points(model.dimension)[0]
+    if keys["cost"] == "mixture":
+        oracle = naive_expected_mixture(keys, theta)
+    else:
+        oracle = NAIVE[keys["cost"]](keys, theta, np.zeros(theta.size))
+    np.testing.assert_allclose(answers(model.build(), theta, np.zeros(5))["expected"], oracle, rtol=1e-10, atol=1e-10)
+
+
+def differences(function: Any, theta: Any, h: float = 1e-5) -> Any:
+    """Central differences of a function of theta; row d is the derivative along coordinate d."""
+    return np.array([(function(theta + e) - function(theta - e)) / (2 * h) for e in h * np.eye(theta.size)])
+
+
+@pytest.mark.parametrize("keys", CASES)
+def test_derivatives_are_those_of_the_value(keys: dict[str, Any]) -> None:
+    """Central differences: error of order h^2 times the third derivative, and rounding 1e-16 |c| / h."""
+    model = keys_of(keys)
+    cost = model.build()
+    for theta, z in zip(points(model.dimension), observations(cost, 5), strict=True):
+        exact = answers(cost, theta, z)
+        for name, of in (("gradient", "value"), ("expected_gradient", "expected"), ("hessian", "gradient")):
+            slope = differences(lambda t, of=of, z=z: answers(cost, t, z)[of], theta)
+            np.testing.assert_allclose(exact[name], slope, rtol=1e-6, atol=1e-6 * (1 + np.abs(slope).max()))
+        assert np.array_equal(exact["hessian"], exact["hessian"].T) or np.allclose(
+            exact["hessian"], exact["hessian"].T, rtol=1e-12, atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("keys", CASES)
+def test_compiled_equals_interpreted(keys: dict[str, Any]) -> None:
+    """Bit for bit where only + - * / occur; numpy's and the C library's exp and log differ in the last place."""
+    model = keys_of(keys)
+    cost = model.build()
+    seen, oracle = observations(cost, 40, k=7), observations(cost, 40, k=7, compiled=False)
+    tolerance = 1e-12 if keys["cost"] == "mixture" else 0.0
+    np.testing.assert_allclose(seen, oracle, rtol=tolerance)
+    for theta, z in zip(points(model.dimension), seen, strict=False):
+        fast, slow = answers(cost, theta, z), answers(cost, theta, z, compiled=False)
+        for name in fast:
+            np.testing.assert_allclose(fast[name], slow[name], rtol=tolerance, atol=tolerance, err_msg=name)
+
+
+@pytest.mark.parametrize("keys", CASES)
+def test_observations_do_not_depend_on_chunks(keys: dict[str, Any]) -> None:
+    cost = keys_of(keys).build()
+    stream = np.random.SFC64(5).state["state"]["state"].copy()
+    pieces, k = [], 0
+    for count in (1, 5, 13, 2, 9):
+        out = np.zeros((count, max(1, base.observation_size(cost))))
+        watch(cost, k, count, stream, out)
+        pieces.append(out)
+        k += count
+    np.testing.assert_array_equal(np.concatenate(pieces), observations(cost, k))
+
+
+def standard_errors(cost: Any, theta: Any, target: float) -> float:
+    """Return (mean of c(theta, z) - target) / standard error."""
+    out = np.empty(DRAWS)
+    values(cost, theta, observations(cost, DRAWS), out)
+    spread = float(out.std(ddof=1)) / np.sqrt(DRAWS)
+    return float((out.mean() - target) / max(spread, 1e-12 * (1 + abs(target))))
+
+
+@pytest.mark.parametrize("keys", CASES)
+def test_observations_are_unbiased(keys: dict[str, Any]) -> None:
+    model = keys_of(keys)
+    cost, theta = model.build(), points(model.dimension)[0]
+    right = answers(cost, theta, np.zeros(5))["expected"]
+    wrong = answers(cost, theta + 0.5, np.zeros(5))["expected"]
+    assert abs(standard_errors(cost, theta, right)) < K
+    assert abs(standard_errors(cost, theta, wrong)) > K  # control: the cost of another place is noticed
+
+
+@pytest.mark.parametrize("family", [f for f in EXAMPLES if f != "mixture"])
+def test_gradient_noise_has_its_covariance(family: str) -> None:
+    keys = EXAMPLES[family][0]
+    Sigma = np.array(keys["gradient_noise"], dtype=float)
+    z = observations(keys_of(keys).build(), DRAWS)
+    error = np.sqrt((np.outer(np.diag(Sigma), np.diag(Sigma)) + Sigma**2) / DRAWS)
+    assert (np.abs(z.T @ z / DRAWS - Sigma) <= K * error).all()
+    assert not (np.abs(z.T @ z / DRAWS - 1.1 * Sigma) <= K * error).all()  # control
+
+
+def test_integers_and_floats_compile_once() -> None:
+    def floats(value: Any) -> Any:
+        if isinstance(value, list):
+            return [floats(v) for v in value]
+        return float(value) if isinstance(value, int) else value
+
+    for family, whole in (("quadratic", {}), ("polynomial", {}), ("mixture", {"horizon": 100, "data_seed": 3})):
+        keys = EXAMPLES[family][1]
+        before = None
+        for version in (keys, {**{k: floats(v) for k, v in keys.items()}, **whole}):
+            cost = keys_of(version).build()
+            z = np.zeros(2)
+            answers(cost, np.zeros(keys_of(version).dimension), z)
+            before = before or len(ask.signatures)
+            assert len(ask.signatures) == before
+
+
+# --- the mixture
+
+
+def mixture(**changes: Any) -> Any:
+    keys = {**MIXTURE, "data": "sweep", "data_seed": 3, **changes}
+    return keys_of({k: v for k, v in keys.items() if v is not None})
+
+
+def test_stored_data_follow_the_recipe_and_the_sweep() -> None:
+    y = drawn({**MIXTURE, "data_seed": 3})
+    np.testing.assert_array_equal(mixture().stored_data(), y)
+    np.testing.assert_array_equal(observations(mixture().build(), 250, k=130)[:, 0], y[np.arange(130, 380) % 100])
+    shuffled = observations(mixture(data="shuffle").build(), 1000)[:, 0]
+    assert set(shuffled) <= set(y)
+    assert len(set(shuffled)) > 90
+
+
+def test_stream_has_the_true_law() -> None:
+    y = observations(mixture(data="stream", data_seed=None).build(), DRAWS)[:, 0]
+    variance = 2.0 + 0.25
+    assert abs(y.mean() - 0.5) < K * np.sqrt(variance / DRAWS)
+    assert abs(y.mean() - 0.5 - 0.04) > K * np.sqrt(variance / DRAWS)  # control
+    assert abs(y.var() - variance) < K * variance * np.sqrt(2 / DRAWS)
+
+
+@pytest.mark.parametrize("y", [-1e4, 1e4])
+@pytest.mark.parametrize("compiled", [True, False])
+def test_far_observations_do_not_overflow(*, y: float, compiled: bool) -> None:
+    """Far out one component has all the weight, and the gradient is the linear one."""
+    theta, cost = np.array([0.3, 0.9]), mixture().build()
+    found = answers(cost, theta, np.array([y]), compiled=compiled)
+    row = np.array([1.0, 1.0]) if y > 0 else np.array([1.0, 0.0])
+    pull = 100 / 2 * (row @ theta - y) * row
+    np.testing.assert_allclose(found["gradient"], pull + (theta - [0, 0.5]) / [10, 1], rtol=1e-12)
+    np.testing.assert_allclose(
+        found["value"], naive_observed_mixture({**MIXTURE, "data": "stream"}, theta, np.array([y]))
+    )
+
+
+def test_twins_are_exchanged_pairs() -> None:
+    cost = mixture().build()
+    m = answers(cost, np.array([0.25, 1.0]), np.zeros(1))["measure"]
+    np.testing.assert_array_equal(m, [0.25, 1.25])
+    np.testing.assert_array_equal(base.twins(cost, m), [[0.25, 1.25], [1.25, 0.25]])
+    np.testing.assert_array_equal(base.twins(cost, np.array([2.0, 2.0])), [[2.0, 2.0]])
+
+
+# --- bad keys
+
+
+BAD = [
+    ({**WELLS, "variables": ["a", "a"]}, "twice"),
+    ({**WELLS, "variables": ["a", "2b"]}, "2b"),
+    ({**WELLS, "variables": []}, "variables"),
+    ({**WELLS, "formula": "a^3 + b^2"}, "unbounded below"),
+    ({**WELLS, "formula": "a^2 - b^2"}, "unbounded below"),
+    ({**WELLS, "formula": "__import__('os')"}, "formula"),
+    ({**WELLS, "formula": "a^2 + c^2"}, "'c'"),
+    ({**WELLS, "formula": 3}, "formula"),
+    ({**WELLS, "basis": [[1, 2], [2, 4]]}, "not invertible"),
+    ({**WELLS, "basis": [[1, 2, 3], [2, 4, 5]]}, "basis: 2 x 3"),
+    ({**WELLS, "gradient_noise": -1}, "negative"),
+    ({**WELLS, "gradient_noise": [[1, 2], [2, 1]]}, "not a covariance"),
+    ({**WELLS, "gradient_noise": True}, "gradient_noise"),
+    ({**WELLS, "noise": 1}, "noise"),
+    ({**MIXTURE, "data": "sweep"}, "data_seed"),
+    ({**MIXTURE, "data": "batch", "data_seed": 3}, "data"),
+    ({**MIXTURE, "data": "stream", "data_seed": 3}, "data_seed: of no use"),
+    ({**MIXTURE, "data": "stream", "truth": None}, "truth: missing"),
+    ({**MIXTURE, "data": "full", "truth": None, "data_seed": 3}, "missing: truth"),
+    ({**MIXTURE, "data": "sweep", "observations": [1, 2, 3]}, "horizon: 100, but there are 3 observations"),
+    ({**MIXTURE, "data": "sweep", "observations": [1.0] * 100, "data_seed": 3}, "give one of the two"),
+    ({**MIXTURE, "data": "sweep", "data_seed": -1}, "data_seed"),
+    ({**MIXTURE, "data": "sweep", "data_seed": 3, "horizon": 10**9}, "at most"),
+    ({**MIXTURE, "data": "stream", "means": [[1, 0]]}, "means: 1 rows"),
+    ({**MIXTURE, "data": "stream", "means": [[1, 0, 0], [0, 1, 0]]}, "prior_mean: 2 numbers"),
+    ({**MIXTURE, "data": "stream", "truth": [1]}, "truth: 1 numbers"),
+    ({**MIXTURE, "data": "stream", "prior_variance": [1, 2, 3]}, "prior_variance: 3 numbers"),
+    ({**MIXTURE, "data": "stream", "prior_variance": [1, -2]}, "prior_variance"),
+    ({**MIXTURE, "data": "stream", "prior_variance": 5e-324}, "must be at least"),
+    ({**MIXTURE, "data": "stream", "prior_variance": True}, "prior_variance"),
+    ({**MIXTURE, "data": "stream", "variance": 0}, "variance"),
+    ({**MIXTURE, "data": "stream", "variance": 5e-324}, "must be at least"),
+    ({**MIXTURE, "data": "stream", "variance": float("nan")}, "variance"),
+    ({**MIXTURE, "data": "stream", "horizon": 1.5}, "horizon"),
+]
+
+
+@pytest.mark.parametrize(("keys", "fragment"), BAD, ids=range(len(BAD)))
+def test_bad_keys_are_explained(keys: dict[str, Any], fragment: str) -> None:
+    with pytest.raises((ValidationError, FormulaError)) as raised:
+        keys_of(keys)
+    assert fragment in str(raised.value)
+
+
+def test_sparse_terms_are_the_polynomial() -> None:
+    """The factor lists against the polynomial they were made from, at many points."""
+    cost, p = keys_of(CUBE).build(), parse(CUBE["formula"], CUBE["variables"])
+    theta = points(3, 50)
+    found = [answers(cost, t, np.zeros(3))["value"] for t in theta]
+    np.testing.assert_allclose(found, p.value(theta), rtol=1e-12, atol=1e-12)

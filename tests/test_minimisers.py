@@ -1,0 +1,191 @@
+"""Global minimisers against closed forms, the published minima of Example 1, ties and costs without minimum."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from tracker.costs import COSTS, base
+from tracker.costs.minimisers import global_minimisers
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+EXAMPLE_1 = {
+    "means": [[1, 0], [1, 1]],
+    "variance": 2,
+    "prior_mean": [0, 0],
+    "prior_variance": [10, 1],
+    "horizon": 100,
+    "truth": [0, 1],
+}
+
+
+def polynomial(formula: str, **keys: Any) -> Any:
+    keys = {"variables": ["a", "b"], **keys}
+    return COSTS["polynomial"](name="mode", cost="polynomial", formula=formula, **keys).build()
+
+
+def mixture(**keys: Any) -> Any:
+    return COSTS["mixture"](name="mode", cost="mixture", **{**EXAMPLE_1, **keys}).build()
+
+
+def gradient_at(cost: Any, theta: Any) -> Any:
+    out = np.empty(theta.size)
+    base.expected_gradient(cost, theta, out)
+    return out
+
+
+class Valley(NamedTuple):
+    """A user's cost with value and gradient only: cosh(theta_0 - centre) + theta_1^2."""
+
+    centre: float
+
+
+class Slope(NamedTuple):
+    """A cost without minimum."""
+
+    steepness: float
+
+
+@base.value.register(Valley)
+def _valley(cost: Any, theta: Any, z: Any) -> Any:
+    return np.cosh(theta[0] - cost.centre) + theta[1] * theta[1]
+
+
+@base.gradient.register(Valley)
+def _valley_gradient(cost: Any, theta: Any, z: Any, out: Any) -> None:
+    out[0] = np.sinh(theta[0] - cost.centre)
+    out[1] = 2.0 * theta[1]
+
+
+class Dent(NamedTuple):
+    """A dent in a plain: 1 - exp(-|theta - centre|^2 / 2), almost flat from most starting points."""
+
+    centre: float
+
+
+@base.value.register(Dent)
+def _dent(cost: Any, theta: Any, z: Any) -> Any:
+    return 1.0 - np.exp(-0.5 * ((theta[0] - cost.centre) ** 2 + theta[1] ** 2))
+
+
+@base.gradient.register(Dent)
+def _dent_gradient(cost: Any, theta: Any, z: Any, out: Any) -> None:
+    weight = np.exp(-0.5 * ((theta[0] - cost.centre) ** 2 + theta[1] ** 2))
+    out[0] = weight * (theta[0] - cost.centre)
+    out[1] = weight * theta[1]
+
+
+@base.value.register(Slope)
+def _slope(cost: Any, theta: Any, z: Any) -> Any:
+    return cost.steepness * theta[0] + theta[1] * theta[1]
+
+
+@base.gradient.register(Slope)
+def _slope_gradient(cost: Any, theta: Any, z: Any, out: Any) -> None:
+    out[0] = cost.steepness
+    out[1] = 2.0 * theta[1]
+
+
+def test_known_minimisers_are_used() -> None:
+    keys = {"name": "mode", "cost": "quadratic", "minimum": [3, -1], "curvature": [[2, 0], [0, 1]]}
+    found = global_minimisers(COSTS["quadratic"](**keys).build(), np.zeros(2))
+    np.testing.assert_array_equal(found.points, [[3, -1]])
+    assert found.value == 0.0
+
+
+@pytest.mark.parametrize("tilt", [-0.35, 0.35])
+@pytest.mark.parametrize("start", [[1, 0], [-1, 0]])
+def test_the_deeper_well_wins_from_either_side(tilt: float, start: list[float]) -> None:
+    found = global_minimisers(polynomial(f"(a^2 - 1)^2 + {tilt}*a + 25*b^2"), np.array(start))
+    roots = np.roots([4, 0, -4, tilt]).real
+    deepest = roots[np.argmin((roots**2 - 1) ** 2 + tilt * roots)]
+    np.testing.assert_allclose(found.points, [[deepest, 0]], atol=1e-9)
+    assert found.value == pytest.approx((deepest**2 - 1) ** 2 + tilt * deepest, abs=1e-12)
+
+
+def test_ties_are_all_returned_in_order() -> None:
+    found = global_minimisers(polynomial("(a^2 - 1)^2 + b^2"), np.array([0.3, 0.2]))
+    np.testing.assert_allclose(found.points, [[-1, 0], [1, 0]], atol=1e-9)
+    four = global_minimisers(polynomial("(a^2 - 1)^2/1000 + 1000*(b^2 - 4)^2"), np.zeros(2))
+    np.testing.assert_allclose(four.points, [[-1, -2], [-1, 2], [1, -2], [1, 2]], atol=1e-7)
+
+
+def test_tolerance_decides_what_ties() -> None:
+    almost = polynomial("(a^2 - 1)^2 + 1e-6*a + b^2")
+    assert len(global_minimisers(almost, np.zeros(2)).points) == 1
+    assert len(global_minimisers(almost, np.zeros(2), tolerance=1e-5).points) == 2
+
+
+def test_basis_turns_the_minimisers() -> None:
+    basis = np.array([[0.8, 0.6], [-0.6, 0.8]])
+    found = global_minimisers(polynomial("(a^2 - 1)^2 + 9*b^2", basis=basis.tolist()), np.zeros(2))
+    np.testing.assert_allclose(found.points @ basis.T, [[-1, 0], [1, 0]], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("formula", "point"), [("(a - 1000)^2 + (b + 7)^2", [1000, -7]), ("a^2 + (b - 1e-3)^2", [0, 1e-3])]
+)
+def test_minimisers_far_and_near(formula: str, point: list[float]) -> None:
+    np.testing.assert_allclose(global_minimisers(polynomial(formula), np.ones(2)).points, [point], atol=1e-8)
+
+
+def test_flat_minimum() -> None:
+    np.testing.assert_allclose(global_minimisers(polynomial("a^4 + b^2"), np.ones(2)).points, [[0, 0]], atol=1e-4)
+
+
+def test_example_1_has_the_published_minima() -> None:
+    """MATH.md section 0 prints both local minima to 1e-8; the first is the global one, by 0.027."""
+    cost, published = mixture(data="stream"), np.array([[0.21577498, 0.56755229], [0.75703036, -0.51718980]])
+    for start in ([4, 4], [0.75703036, -0.5171898]):
+        found = global_minimisers(cost, np.array(start, dtype=float))
+        np.testing.assert_allclose(found.points, published[:1], atol=1e-7)
+    both = global_minimisers(cost, np.zeros(2), tolerance=1e-3)
+    np.testing.assert_allclose(both.points, published, atol=1e-7)
+    for point in both.points:
+        assert np.abs(gradient_at(cost, point)).max() < 1e-9
+
+
+def test_stored_data_in_ten_dimensions() -> None:
+    """A symmetric prior makes the two labellings tie: p and q exchanged, block by block."""
+    means = np.kron(np.eye(2), np.ones(5)).tolist()
+    truth = [0.2, -0.3, 0.5, -0.4, 0, 0.6, -0.1, 0.3, 0.4, -0.2]
+    started = time.perf_counter()
+    for data in ({"data": "stream"}, {"data": "full", "data_seed": 3}):
+        cost = mixture(means=means, prior_mean=[0] * 10, prior_variance=3, truth=truth, **data)
+        found = global_minimisers(cost, np.zeros(10))
+        assert found.points.shape == (2, 10)
+        np.testing.assert_allclose(found.points[0], np.roll(found.points[1], 5), atol=1e-8)
+        assert np.abs(gradient_at(cost, found.points[0])).max() < 1e-8
+    assert time.perf_counter() - started < 20.0  # ten times what it takes: only a runaway search fails here
+
+
+def test_deterministic() -> None:
+    cost = mixture(data="shuffle", data_seed=3)
+    first, second = (global_minimisers(cost, np.array([4.0, 4.0])) for _ in range(2))
+    assert np.array_equal(first.points, second.points)
+    assert first.value == second.value
+
+
+def test_a_users_cost_needs_value_and_gradient_only() -> None:
+    found = global_minimisers(Valley(2.5), np.array([0.0, 1.0]))
+    np.testing.assert_allclose(found.points, [[2.5, 0]], atol=1e-9)
+    assert found.value == pytest.approx(1.0, abs=1e-12)
+
+
+def test_descents_lost_in_a_plain_do_no_harm() -> None:
+    found = global_minimisers(Dent(12.0), np.array([10.0, 10.0]))
+    np.testing.assert_allclose(found.points, [[12, 0]], atol=1e-8)
+
+
+def test_a_cost_without_minimum_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"the cost has no minimum: it is -.* still falling"):
+        global_minimisers(Slope(1.0), np.zeros(2))
+
+
+def test_a_cost_that_is_nowhere_finite_is_refused() -> None:
+    with pytest.raises(ValueError, match="not finite at any"):
+        global_minimisers(Valley(float("nan")), np.zeros(2))

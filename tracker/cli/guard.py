@@ -1,0 +1,64 @@
+"""What a user can get wrong ends in one line on stderr and an exit code, never in a traceback."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from typing import TYPE_CHECKING, ParamSpec
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+P = ParamSpec("P")
+
+USAGE, INVALID, REFUSED, EXISTS, INTERRUPTED = 2, 3, 4, 7, 130
+
+
+def say(line: str) -> None:
+    """Print a line to stderr."""
+    print(line, file=sys.stderr, flush=True)
+
+
+class Refused(Exception):
+    """Not done, for the reasons in ``lines``."""
+
+    def __init__(self, code: int, *lines: str) -> None:
+        super().__init__("\n".join(lines))
+        self.code, self.lines = code, lines
+
+
+def guarded(command: Callable[P, None]) -> Callable[P, None]:
+    """Turn what goes wrong in ``command`` into a line and an exit code."""
+
+    @functools.wraps(command)
+    def inner(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except Refused as refused:
+            for line in refused.lines:
+                say(line)
+            raise typer.Exit(refused.code) from None
+        except KeyboardInterrupt:
+            say("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            # whoever read our output (head, less) has left; nothing more can be said to it
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+        except OSError as error:
+            place = f"{error.filename}: " if error.filename else ""
+            say(f"{place}{error.strerror or error}")
+            raise typer.Exit(USAGE) from None
+        except ValueError as error:
+            # ScenarioError, without importing it here: --help must not pay for pydantic
+            problems = getattr(error, "problems", None)
+            if problems is None:
+                raise
+            for problem in problems:
+                say(problem)
+            raise typer.Exit(INVALID) from None
+
+    return inner

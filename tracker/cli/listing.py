@@ -1,0 +1,64 @@
+"""``tracker list``: the scenarios in a folder, and what modes and samplers can be made of."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from tracker.cli.guard import USAGE, Refused
+from tracker.cli.show import console, print_json, table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+def list_folder(folder: Path, json: bool) -> None:
+    """Print the scenarios in ``folder``, and the families of costs and kinds of samplers."""
+    from tracker.costs import COSTS
+    from tracker.samplers import SAMPLERS
+
+    if not folder.is_dir():
+        raise Refused(USAGE, f"{folder}: no such folder; give one, as in: tracker list path/to/scenarios")
+    scenarios = [_described(path) for path in sorted(folder.glob("*.toml"))]
+    facts = {"scenarios": scenarios, "costs": _families(COSTS), "samplers": _families(SAMPLERS)}
+    if json:
+        print_json(facts)
+        return
+    screen = console()
+    rows = [(s["file"], s["size"], s["claim"]) for s in scenarios]
+    screen.print(table((f"scenarios in {folder}", "size", "claim"), rows, left=3))
+    screen.print(table(("costs", ""), list(_families(COSTS).items()), left=2))
+    screen.print(table(("samplers", ""), list(_families(SAMPLERS).items()), left=2))
+    if not scenarios:
+        screen.print(Text("no scenario here; tracker new NAME writes one"))
+
+
+def _described(path: Path) -> dict[str, Any]:
+    from tracker.scenario import ScenarioError, parse
+    from tracker.scenario.reading import read
+
+    try:
+        text = read(path)
+        claim = first_comment(text)
+        s = parse(text, path.name)
+        size = f"{s.trials} x {s.steps:g}, N = {s.dimension}, {len(s.modes)} mode{'s'[: len(s.modes) > 1]}"
+        return {"file": path.name, "name": s.name, "size": size, "claim": claim}
+    except ScenarioError as error:
+        return {"file": path.name, "name": None, "size": "invalid", "claim": error.problems[0]}
+
+
+def first_comment(text: str) -> str:
+    """Return the first comment of a file that is not an instruction to an editor."""
+    for line in text.splitlines():
+        if line.startswith("#") and not line.startswith("#:"):
+            return line.lstrip("# ").removeprefix("Claim:").strip()
+    return ""
+
+
+def _families(table_: Mapping[str, type[Any]]) -> dict[str, str]:
+    """Return the first line of the file of each: what it is, in the words of its author."""
+    docs = {name: sys.modules[keys.__module__].__doc__ or keys.__doc__ or "" for name, keys in table_.items()}
+    return {name: doc.strip().partition("\n")[0].replace("``", "") for name, doc in docs.items()}

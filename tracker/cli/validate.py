@@ -1,0 +1,94 @@
+"""``tracker validate``: what a scenario means and what it would cost, without running it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from tracker.cli.guard import REFUSED, Refused, say
+from tracker.cli.run import _regime_lines
+from tracker.cli.show import console, duration, number, print_json, table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+
+def validate_file(file: Path, settings: Sequence[str], limits: Mapping[str, float], json: bool) -> None:
+    """Print what ``file`` means; problems are raised as a ScenarioError."""
+    from tracker.scenario import Limits, load, refusals, warnings
+    from tracker.scenario.build import build_modes
+
+    scenario = load(file, settings)
+    modes = build_modes(scenario)
+    cautions = warnings(scenario, modes)
+    refused = refusals(scenario, Limits(**limits))
+    facts = findings(scenario, modes) | {"warnings": cautions, "refusals": refused}
+    if json:
+        print_json(facts)
+    else:
+        _print(facts)
+        for caution in cautions:
+            say(f"warning: {caution}")
+    if refused:
+        raise Refused(REFUSED, *refused)
+
+
+def findings(scenario: Any, modes: Sequence[Any]) -> dict[str, Any]:
+    """Return what can be said of a valid scenario before it runs."""
+    from tracker.scenario import predicted_cost, regimes, stability_limits
+
+    about = {key: getattr(scenario, key) for key in ("name", "sha256", "seed", "trials", "steps", "dimension")}
+    return {
+        "scenario": about,
+        "modes": [
+            {
+                "name": keys.name,
+                "cost": keys.cost,
+                "minimisers": mode.minimisers,
+                "lowest_cost": mode.floor,
+                "radius": math.sqrt(mode.radius2),
+            }
+            for keys, mode in zip(scenario.modes, modes, strict=True)
+        ],
+        "regime": regimes(scenario),
+        "stability": [limit._asdict() for limit in stability_limits(scenario, modes)],
+        "predicted": predicted_cost(scenario)._asdict(),
+    }
+
+
+def _print(facts: Mapping[str, Any]) -> None:
+    from tracker.scenario.forecast import size
+
+    screen, about, cost = console(), facts["scenario"], facts["predicted"]
+    counts = f"{about['trials']} trials x {about['steps']} steps, seed {about['seed']}"
+    screen.print(Text(f"{about['name']}: valid; dimension {about['dimension']}, {counts}"))
+    rows = [
+        (mode["name"], mode["cost"], _points(mode["minimisers"]), number(mode["lowest_cost"]), number(mode["radius"]))
+        for mode in facts["modes"]
+    ]
+    screen.print(table(("mode", "cost", "global minimisers", "lowest cost", "target radius"), rows, left=3))
+    rows = [
+        (s["sampler"], s["mode"], number(s["epsilon"]), ("" if s["exact"] else "about ") + number(s["limit"]), _with(s))
+        for s in facts["stability"]
+    ]
+    screen.print(table(("sampler", "mode", "epsilon", "stable below", "with"), rows, left=2))
+    for line in _regime_lines(facts["regime"]):
+        screen.print(Text(line))
+    screen.print(
+        Text(
+            f"a run: {cost['steps']:.3g} steps, {duration(cost['seconds'])} or so on one core, "
+            f"{size(cost['memory'])} of memory, {size(cost['disk'])} on disk"
+        )
+    )
+
+
+def _points(points: Any) -> str:
+    shown = ["(" + ", ".join(number(float(x)) for x in point) + ")" for point in points[:4]]
+    return "  ".join([*shown, *(["..."] if len(points) > 4 else [])])
+
+
+def _with(stability: Mapping[str, Any]) -> str:
+    return {"none": "", "first": "its first S", "random": "S = 0; its own is random"}[stability["skew"]]

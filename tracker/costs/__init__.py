@@ -1,0 +1,29 @@
+"""The families of costs.
+
+To add a family, write one file (``quadratic.py`` is the pattern):
+
+1. a ``NamedTuple`` of parameters: floats and C-contiguous float64 arrays;
+2. ``value`` and ``gradient`` registered for it on the generic functions of ``base.py`` as plain loops that numba can
+   compile; ``hessian`` for Algorithm 1; ``observation_size`` and ``observe`` if steps see random observations, and then
+   ``expected`` and ``expected_gradient`` unless z = 0 gives them;
+3. its keys: a subclass of ``CostKeys`` with ``cost: Literal["<name>"]``, ``dimension`` and ``build``;
+
+then one line in ``COSTS``, and one example in the table of ``tests/test_costs.py``, which checks the rest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tracker.costs.mixture import MixtureKeys
+from tracker.costs.polynomial import PolynomialKeys
+from tracker.costs.quadratic import QuadraticKeys
+
+if TYPE_CHECKING:
+    from tracker.costs.base import CostKeys
+
+COSTS: dict[str, type[CostKeys]] = {
+    "quadratic": QuadraticKeys,
+    "polynomial": PolynomialKeys,
+    "mixture": MixtureKeys,
+}

@@ -1,0 +1,197 @@
+"""The contract of a cost: what a sampler may ask of it, and what the engine asks.
+
+A cost is a ``NamedTuple`` of parameters (floats and C-contiguous arrays). ``value``, ``gradient`` and, for Algorithm 1,
+``hessian`` are registered for its type; all else has a default. At step k the cost hands out an observation z, and
+c(theta, z) is unbiased: E c(theta, z) = C(theta), the ``expected`` cost.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tracker.compiled import generic, helper
+from tracker.keys import Keys, Matrix, Name, Number, Positive, symmetric
+from tracker.streams import draw_normals
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+@generic
+def value(cost: Any, theta: Array, z: Array) -> float:  # type: ignore[empty-body]
+    """Return c(theta, z)."""
+
+
+@generic
+def gradient(cost: Any, theta: Array, z: Array, out: Array) -> None:
+    """Write the gradient of c(., z) at theta to ``out`` (N,)."""
+
+
+@generic
+def hessian(cost: Any, theta: Array, z: Array, out: Array) -> None:
+    """Write the Hessian of c(., z) at theta to ``out`` (N, N)."""
+
+
+@generic
+def observation_size(cost: Any) -> int:  # type: ignore[empty-body]
+    """Return the length of an observation z."""
+
+
+@generic
+def observe(cost: Any, k: int, count: int, stream: NDArray[np.uint64], out: Array) -> None:
+    """Write the observations of steps k, ..., k + count - 1 to the rows of ``out`` (>= count, >= observation_size)."""
+
+
+@generic
+def expected(cost: Any, theta: Array) -> float:  # type: ignore[empty-body]
+    """Return C(theta) = E c(theta, z)."""
+
+
+@generic
+def expected_gradient(cost: Any, theta: Array, out: Array) -> None:
+    """Write the gradient of C at theta to ``out`` (N,)."""
+
+
+@generic
+def measure_size(cost: Any, dimension: int) -> int:  # type: ignore[empty-body]
+    """Return the length of what ``measure`` writes."""
+
+
+@generic
+def measure(cost: Any, theta: Array, out: Array) -> None:
+    """Write the coordinates of theta in which distances to a minimiser are taken."""
+
+
+@generic
+def twins(cost: Any, point: Array) -> Array:  # type: ignore[empty-body]
+    """Return, as rows, all points of the ``measure`` space that stand for the same parameter as ``point``."""
+
+
+@generic
+def known_minimisers(cost: Any) -> Array | None:
+    """Return the global minimisers of C as rows where they are known in closed form, else None (interpreted only)."""
+
+
+@generic
+def search_region(cost: Any, start: Array) -> tuple[Array, Array]:  # type: ignore[empty-body]
+    """Return a centre (N,) and a scale (N,) that cover where minimisers may be (interpreted only)."""
+
+
+@observation_size.register(object)
+def _no_observation(cost: Any) -> int:
+    return 0
+
+
+@observe.register(object)
+def _observe_nothing(cost: Any, k: int, count: int, stream: NDArray[np.uint64], out: Array) -> None:
+    return
+
+
+@expected.register(object)
+def _value_at_zero(cost: Any, theta: Array) -> float:
+    return value(cost, theta, np.zeros(max(1, observation_size(cost))))
+
+
+@expected_gradient.register(object)
+def _gradient_at_zero(cost: Any, theta: Array, out: Array) -> None:
+    gradient(cost, theta, np.zeros(max(1, observation_size(cost))), out)
+
+
+@measure_size.register(object)
+def _as_many_as_parameters(cost: Any, dimension: int) -> int:
+    return dimension
+
+
+@measure.register(object)
+def _parameters_themselves(cost: Any, theta: Array, out: Array) -> None:
+    for d in range(theta.size):
+        out[d] = theta[d]
+
+
+@twins.register(object)
+def _only_itself(cost: Any, point: Array) -> Array:
+    return point[np.newaxis]
+
+
+@known_minimisers.register(object)
+def _unknown(cost: Any) -> None:
+    return None
+
+
+@search_region.register(object)
+def _around_the_start(cost: Any, start: Array) -> tuple[Array, Array]:
+    return start, 3.0 * np.maximum(1.0, np.abs(start))
+
+
+# --- additive gradient noise: c(theta, z) = C(theta) + z'theta, z ~ N(0, factor factor')
+
+
+def noise_factor(covariance: Array) -> Array:
+    """Return F, shape (N, rank), with F F' = covariance; rank normals are drawn a step, none for a zero covariance.
+
+    Cholesky's factor where the covariance is positive definite, else by eigenvectors.
+    """
+    try:
+        return np.linalg.cholesky(covariance)
+    except np.linalg.LinAlgError:
+        eigenvalues, vectors = np.linalg.eigh(covariance)
+        keep = eigenvalues > 1e-14 * max(float(eigenvalues[-1]), 0.0)
+        return np.ascontiguousarray(vectors[:, keep] * np.sqrt(eigenvalues[keep]))
+
+
+@helper
+def observe_noise(factor: Array, count: int, stream: NDArray[np.uint64], out: Array) -> None:
+    """Write ``count`` draws of z = factor n, n standard normal, to the rows of ``out``."""
+    size, rank = factor.shape
+    n = np.empty(count * rank)
+    draw_normals(stream, n)
+    for i in range(count):
+        for d in range(size):
+            z = 0.0
+            for c in range(rank):
+                z += factor[d, c] * n[i * rank + c]
+            out[i, d] = z
+
+
+# --- what a scenario file says of a mode
+
+
+class Target(Keys):
+    """The set around the minimisers that counts as re-acquired."""
+
+    radius: Positive
+
+
+class CostKeys(Keys):
+    """The keys that every [[modes]] table has."""
+
+    name: Name
+    cost: str
+    target: Target | None = None
+
+    @property
+    def dimension(self) -> int:
+        """N."""
+        raise TypeError("a family of costs says its dimension")
+
+    def build(self) -> Any:
+        """Return the parameters for the kernels."""
+        raise TypeError("a family of costs builds its parameters")
+
+
+def noise_covariance(noise: Number | Matrix | None, dimension: int) -> Array:
+    """Return the covariance that ``gradient_noise`` means: a matrix, or one variance for all coordinates."""
+    if noise is None:
+        return np.zeros((dimension, dimension))
+    if isinstance(noise, float):
+        if noise < 0:
+            raise ValueError(f"gradient_noise: a variance of {noise:g} is negative")
+        return noise * np.eye(dimension)
+    covariance = symmetric(noise, "gradient_noise", definite=False)
+    if covariance.shape[0] != dimension:
+        raise ValueError(f"gradient_noise: {covariance.shape[0]} x {covariance.shape[0]}, but theta has {dimension}")
+    return covariance

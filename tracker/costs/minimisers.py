@@ -1,0 +1,187 @@
+"""Global minimisers of the expected cost of a mode: known in closed form, or found by deterministic multistart.
+
+Notes
+-----
+Starting points: the start of the run, the centre of the cost's ``search_region``, and the first points of a Kronecker
+sequence in the box centre +- scale: fixed, so the same scenario always has the same minimisers. From each, BFGS in
+the coordinates (theta - centre)/scale; the ends that may win are polished by Newton's method with a Hessian of central
+differences of the exact gradient, to about 1e-9 in theta (1e-5 where the Hessian is singular). Minimisers are the ends
+whose cost is within tolerance (1 + |lowest|) of the lowest. Nothing can prove that a smooth function has no deeper well
+between the starting points. Of a continuum of minimisers, the points found are returned.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tracker.compiled import kernel
+from tracker.costs.base import expected, expected_gradient, known_minimisers, search_region
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+TIE = 1e-8  # costs that differ by less than this times (1 + |cost|) are equal
+COARSE, SAME = 1e-3, 1e-4  # points nearer than this, in units of the search scale, are one: before and after polishing
+HOPEFUL = 1e-4  # descents that end within this times (1 + |cost|) of the lowest are polished
+STARTS = 64
+FAR = 1e4  # a descent that leads this far, in units of the search scale, has met no minimum
+NEWTON_STEPS = 50
+SHOWN = 6  # coordinates in a message
+UNSETTLED = 1e-2  # Newton's last step at a minimiser, in units of the search scale, is smaller
+
+
+class Minimisers(NamedTuple):
+    """points (m, N), sorted lexicographically, and the cost there."""
+
+    points: Array
+    value: float
+
+
+class _Descent(NamedTuple):
+    """Where a descent ended, and the Newton step that it would take next."""
+
+    value: float
+    point: Array
+    step: Array
+
+
+@kernel
+def _value_and_gradient(cost: Any, theta: Array, out: Array) -> float:
+    """Return C(theta) and write its gradient to ``out`` (N,)."""
+    expected_gradient(cost, theta, out)
+    return expected(cost, theta)
+
+
+def global_minimisers(cost: Any, start: Array, *, tolerance: float = TIE) -> Minimisers:
+    """Return all global minimisers of the expected cost.
+
+    Parameters
+    ----------
+    cost : NamedTuple
+        Parameters of a cost, any type with ``value`` and ``gradient``.
+    start : ndarray, shape (N,)
+        One of the starting points; without a ``search_region`` of the cost's own, the centre of the search.
+    tolerance : float
+        Points whose costs differ by less than tolerance (1 + |cost|) are all global minimisers.
+
+    Raises
+    ------
+    ValueError
+        If the cost is unbounded below or has no minimiser within reach.
+    """
+    start = np.ascontiguousarray(start, dtype=float)
+    known = known_minimisers(cost)
+    if known is not None:
+        points = np.ascontiguousarray(known, dtype=float)
+        lowest = min(_value_and_gradient(cost, point, np.empty(start.size)) for point in points)
+        return Minimisers(points[_order(points, np.ones(start.size))], float(lowest))
+    centre, scale = search_region(cost, start)
+    with np.errstate(all="ignore"):  # a descent may visit places where the cost overflows
+        ends = [_descend(cost, point, centre, scale) for point in _starting_points(start, centre, scale)]
+        ends = sorted((e for e in ends if e.value < np.inf), key=lambda e: e.value)
+        if not ends:
+            raise ValueError(f"the cost is not finite at any of {STARTS + 2} starting points around {_show(centre)}")
+        _refuse_if_bottomless(ends[0], np.maximum(scale, np.abs(start - centre)), centre)
+        ends = _distinct(_within(ends, HOPEFUL + tolerance), scale, COARSE)
+        ends = sorted((_polish(cost, end, scale) for end in ends), key=lambda e: e.value)
+    _refuse_if_unsettled(ends[0], scale)
+    points = np.array([end.point for end in _distinct(_within(ends, tolerance), scale, SAME)])
+    return Minimisers(points[_order(points, scale)], float(ends[0].value))
+
+
+def _refuse_if_bottomless(lowest: _Descent, reach: Array, centre: Array) -> None:
+    if lowest.value == -np.inf or not np.abs((lowest.point - centre) / reach).max() < FAR:
+        raise ValueError(f"the cost has no minimum: it is {lowest.value:.6g} at {_show(lowest.point)}, still falling")
+
+
+def _refuse_if_unsettled(lowest: _Descent, scale: Array) -> None:
+    if np.abs(lowest.step / scale).max() > UNSETTLED:
+        raise ValueError(
+            f"the cost has no minimiser within reach: at {_show(lowest.point)} it is {lowest.value:.6g}, "
+            f"and Newton's next step is {_show(-lowest.step)}"
+        )
+
+
+def _starting_points(start: Array, centre: Array, scale: Array) -> Array:
+    """Return the starting points as rows: x_n = n a mod 1, a_i = g^-(i + 1), g the root of g^(N + 1) = g + 1."""
+    N = centre.size
+    g = 2.0
+    for _ in range(100):
+        g = (1.0 + g) ** (1.0 / (N + 1))
+    n = np.arange(1, STARTS + 1)[:, np.newaxis]
+    x = np.mod(0.5 + n * g ** -np.arange(1.0, N + 1), 1.0)
+    return np.concatenate([start[np.newaxis], centre[np.newaxis], centre + scale * (2.0 * x - 1.0)])
+
+
+def _descend(cost: Any, point: Array, centre: Array, scale: Array) -> _Descent:
+    from scipy.optimize import minimize  # slow to import, and known minimisers do without
+
+    out = np.empty(point.size)
+
+    def scaled(x: Array) -> tuple[float, Array]:
+        c = _value_and_gradient(cost, centre + scale * x, out)
+        return c, scale * out
+
+    # not L-BFGS-B: it wakes all BLAS threads even for 2 x 2 matrices, on a busy machine up to 40 times slower
+    x = (point - centre) / scale
+    found = minimize(scaled, x, jac=True, method="BFGS", options={"maxiter": 200, "gtol": 1e-9})
+    return _Descent(float(found.fun), np.ascontiguousarray(centre + scale * found.x), np.zeros(point.size))
+
+
+def _polish(cost: Any, end: _Descent, scale: Array) -> _Descent:
+    """Take Newton steps as long as they make the gradient smaller without climbing."""
+    c, theta, step = end
+    g = np.empty(theta.size)
+    _value_and_gradient(cost, theta, g)
+    for _ in range(NEWTON_STEPS):
+        step = np.asarray(np.linalg.lstsq(_hessian(cost, theta, scale), g, rcond=1e-14)[0], dtype=np.float64)
+        trial, trial_g = np.ascontiguousarray(theta - step), np.empty(theta.size)
+        trial_c = _value_and_gradient(cost, trial, trial_g)
+        climbs = not trial_c <= c + 1e-12 * (1.0 + abs(c))
+        if climbs or not np.abs(scale * trial_g).max() < np.abs(scale * g).max():
+            break
+        c, theta, g = trial_c, trial, trial_g
+    return _Descent(float(c), theta + 0.0, step)  # + 0.0: no negative zeros
+
+
+def _hessian(cost: Any, theta: Array, scale: Array) -> Array:
+    """Return the Hessian of the expected cost by central differences of its gradient."""
+    H = np.empty((theta.size, theta.size))
+    up, down = np.empty(theta.size), np.empty(theta.size)
+    for d in range(theta.size):
+        h = 1e-5 * scale[d]
+        moved = theta.copy()
+        moved[d] = theta[d] + h
+        _value_and_gradient(cost, moved, up)
+        moved[d] = theta[d] - h
+        _value_and_gradient(cost, moved, down)
+        H[d] = (up - down) / (2.0 * h)
+    return (H + H.T) / 2.0
+
+
+def _within(ends: list[_Descent], tolerance: float) -> list[_Descent]:
+    """Return the first of the sorted ``ends``: those that tie with the lowest."""
+    return [end for end in ends if end.value <= ends[0].value + tolerance * (1.0 + abs(ends[0].value))]
+
+
+def _distinct(ends: list[_Descent], scale: Array, distance: float) -> list[_Descent]:
+    """Return the first of each group of ``ends`` nearer than ``distance`` in units of the scale."""
+    kept: list[_Descent] = []
+    for end in ends:
+        if all(np.abs((end.point - other.point) / scale).max() > distance for other in kept):
+            kept.append(end)
+    return kept
+
+
+def _order(points: Array, scale: Array) -> NDArray[np.intp]:
+    """Return the lexicographic order of the rows; rounding errors do not decide it."""
+    return np.lexsort(np.round(points / scale, 6).T[::-1])
+
+
+def _show(point: Array) -> str:
+    shown = ", ".join(f"{x:.6g}" for x in point[:SHOWN])
+    return f"({shown}, ...)" if point.size > SHOWN else f"({shown})"

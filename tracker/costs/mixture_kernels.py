@@ -1,0 +1,260 @@
+"""The two-component Gaussian mixture of the paper's examples: cost, gradient and Hessian from one observation.
+
+Notes
+-----
+y ~ N(p, v)/2 + N(q, v)/2 with p = means[0]'theta, q = means[1]'theta, and a Gaussian prior, independent in the
+coordinates. With T = ``horizon`` and every normalising constant kept,
+
+    c(theta, y) = -log prior(theta) - T log p(y | theta),
+    grad c = (theta - prior_mean)/prior_variance + (T/v) (w (p - y) means[0] + (1 - w) (q - y) means[1]),
+
+w = 1/(1 + exp d), d = (q - p)(2y - p - q)/(2v), the probability that y came from the first component.
+The expected cost is -log prior - sum_i weight_i log p(node_i | theta): the nodes are the stored data with weights 1, or
+a quadrature of the true law with weights that sum to T (the KL cost, up to a constant).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tracker.compiled import helper
+from tracker.costs.base import (
+    expected,
+    expected_gradient,
+    gradient,
+    hessian,
+    measure,
+    measure_size,
+    observation_size,
+    observe,
+    search_region,
+    twins,
+    value,
+)
+from tracker.streams import draw_bits, draw_index, draw_normals
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+STREAM, SWEEP, SHUFFLE = range(3)
+
+# exp(700) is finite: beyond it a component's weight is below 1e-304, and nothing overflows
+_EXPONENT_LIMIT = 700.0
+_ONE = np.uint64(1)
+
+
+class Mixture(NamedTuple):
+    """Parameters of the cost of one observation; divisions are done beforehand.
+
+    means (2, N); prior_mean, precision = 1/prior_variance (N,); constant: the logarithms of all normalising constants;
+    half_precision = 1/(2v); slope = T/v; horizon = T; source: STREAM, SWEEP or SHUFFLE; centres (2,): the true p and q,
+    deviation = sqrt v (both for STREAM); nodes, weights (M,): the law of the expected cost; data (T,) or (0,);
+    scale (N,): how far from prior_mean minimisers may be.
+    """
+
+    means: Array
+    prior_mean: Array
+    precision: Array
+    constant: float
+    half_precision: float
+    slope: float
+    horizon: float
+    source: int
+    centres: Array
+    deviation: float
+    nodes: Array
+    weights: Array
+    data: Array
+    scale: Array
+
+
+class FullMixture(Mixture):
+    """The same parameters; the gradient uses all stored data at once, so there is nothing to observe."""
+
+    __slots__ = ()
+
+
+@helper
+def _along(means: Array, component: int, theta: Array) -> float:
+    """Return means[component]'theta."""
+    total = 0.0
+    for d in range(theta.size):
+        total += means[component, d] * theta[d]
+    return total
+
+
+@helper
+def _shares(p: float, q: float, y: float, half_precision: float) -> tuple[float, float]:
+    """Return (w, 1 - w), each with full relative accuracy, by one exponential and no branch."""
+    odds = np.exp(min((q - p) * (2.0 * y - p - q) * half_precision, _EXPONENT_LIMIT))
+    w = 1.0 / (1.0 + odds)
+    return w, odds * w
+
+
+@helper
+def _surprise(p: float, q: float, y: float, half_precision: float) -> float:
+    """Return -log(exp(-(y - p)^2/2v) + exp(-(y - q)^2/2v))."""
+    a, b = (y - p) * (y - p) * half_precision, (y - q) * (y - q) * half_precision
+    return float(min(a, b) - np.log1p(np.exp(-abs(a - b))))
+
+
+@helper
+def _prior(theta: Array, prior_mean: Array, precision: Array, constant: float) -> float:
+    """Return -log prior(theta), with ``constant`` in place of the prior's own."""
+    c = constant
+    for d in range(theta.size):
+        c += 0.5 * precision[d] * (theta[d] - prior_mean[d]) * (theta[d] - prior_mean[d])
+    return c
+
+
+@value.register(Mixture)
+def _value(cost: Mixture, theta: Array, z: Array) -> float:
+    p, q = _along(cost.means, 0, theta), _along(cost.means, 1, theta)
+    prior = _prior(theta, cost.prior_mean, cost.precision, cost.constant)
+    return prior + cost.horizon * _surprise(p, q, z[0], cost.half_precision)
+
+
+@gradient.register(Mixture)
+def _gradient(cost: Mixture, theta: Array, z: Array, out: Array) -> None:
+    means, y = cost.means, z[0]
+    p, q = _along(means, 0, theta), _along(means, 1, theta)
+    w, rest = _shares(p, q, y, cost.half_precision)
+    pull_p = w * (cost.slope * (p - y))  # bracketed so that the product does not wait for the exponential
+    pull_q = rest * (cost.slope * (q - y))
+    for d in range(theta.size):
+        pull = pull_p * means[0, d] + pull_q * means[1, d]
+        out[d] = cost.precision[d] * (theta[d] - cost.prior_mean[d]) + pull
+
+
+@helper
+def _add_curvature(theta: Array, y: float, cost: Mixture, factor: float, out: Array) -> None:
+    """Add ``factor`` times the Hessian of -log p(y | theta) to ``out`` (N, N)."""
+    means, inverse = cost.means, 2.0 * cost.half_precision
+    p, q = _along(means, 0, theta), _along(means, 1, theta)
+    w, rest = _shares(p, q, y, cost.half_precision)
+    a, b = (p - y) * inverse, (q - y) * inverse
+    pp = factor * (w * inverse - w * rest * a * a)
+    pq = factor * (w * rest * a * b)
+    qq = factor * (rest * inverse - w * rest * b * b)
+    for d in range(means.shape[1]):
+        along_p = pp * means[0, d] + pq * means[1, d]
+        along_q = pq * means[0, d] + qq * means[1, d]
+        for e in range(means.shape[1]):
+            out[d, e] += along_p * means[0, e] + along_q * means[1, e]
+
+
+@helper
+def _set_prior_curvature(precision: Array, out: Array) -> None:
+    for d in range(precision.size):
+        for e in range(precision.size):
+            out[d, e] = 0.0
+        out[d, d] = precision[d]
+
+
+@hessian.register(Mixture)
+def _hessian(cost: Mixture, theta: Array, z: Array, out: Array) -> None:
+    _set_prior_curvature(cost.precision, out)
+    _add_curvature(theta, z[0], cost, cost.horizon, out)
+
+
+@observation_size.register(Mixture)
+def _one_number(cost: Mixture) -> int:
+    return 1
+
+
+@observe.register(Mixture)
+def _observe(cost: Mixture, k: int, count: int, stream: NDArray[np.uint64], out: Array) -> None:
+    # one observation after the other, so that the numbers do not depend on how the steps are cut into chunks
+    if cost.source == SWEEP:
+        t = k % cost.data.size
+        for i in range(count):
+            out[i, 0] = cost.data[t]
+            t = t + 1 if t + 1 < cost.data.size else 0
+    elif cost.source == SHUFFLE:
+        for i in range(count):
+            out[i, 0] = cost.data[draw_index(stream, cost.data.size)]
+    else:
+        n = np.empty(1)
+        for i in range(count):
+            centre = cost.centres[1] if draw_bits(stream) & _ONE else cost.centres[0]
+            draw_normals(stream, n)
+            out[i, 0] = centre + cost.deviation * n[0]
+
+
+@expected.register(Mixture)
+def _expected(cost: Mixture, theta: Array) -> float:
+    p, q = _along(cost.means, 0, theta), _along(cost.means, 1, theta)
+    c = _prior(theta, cost.prior_mean, cost.precision, cost.constant)
+    for i in range(cost.nodes.size):
+        c += cost.weights[i] * _surprise(p, q, cost.nodes[i], cost.half_precision)
+    return c
+
+
+@expected_gradient.register(Mixture)
+def _expected_gradient(cost: Mixture, theta: Array, out: Array) -> None:
+    means, inverse = cost.means, 2.0 * cost.half_precision
+    p, q = _along(means, 0, theta), _along(means, 1, theta)
+    pull_p, pull_q = 0.0, 0.0
+    for i in range(cost.nodes.size):
+        y = cost.nodes[i]
+        w, rest = _shares(p, q, y, cost.half_precision)
+        pull_p += cost.weights[i] * w * (p - y)
+        pull_q += cost.weights[i] * rest * (q - y)
+    for d in range(theta.size):
+        pull = inverse * (pull_p * means[0, d] + pull_q * means[1, d])
+        out[d] = cost.precision[d] * (theta[d] - cost.prior_mean[d]) + pull
+
+
+@value.register(FullMixture)
+def _full_value(cost: FullMixture, theta: Array, z: Array) -> float:
+    return expected(cost, theta)
+
+
+@gradient.register(FullMixture)
+def _full_gradient(cost: FullMixture, theta: Array, z: Array, out: Array) -> None:
+    expected_gradient(cost, theta, out)
+
+
+@hessian.register(FullMixture)
+def _full_hessian(cost: FullMixture, theta: Array, z: Array, out: Array) -> None:
+    _set_prior_curvature(cost.precision, out)
+    for i in range(cost.nodes.size):
+        _add_curvature(theta, cost.nodes[i], cost, cost.weights[i], out)
+
+
+@observation_size.register(FullMixture)
+def _nothing(cost: FullMixture) -> int:
+    return 0
+
+
+@observe.register(FullMixture)
+def _observe_nothing(cost: FullMixture, k: int, count: int, stream: NDArray[np.uint64], out: Array) -> None:
+    return
+
+
+@measure_size.register(Mixture)
+def _pair(cost: Mixture, dimension: int) -> int:
+    return 2
+
+
+@measure.register(Mixture)
+def _measure(cost: Mixture, theta: Array, out: Array) -> None:
+    out[0], out[1] = _along(cost.means, 0, theta), _along(cost.means, 1, theta)
+
+
+@twins.register(Mixture)
+def _twins(cost: Mixture, point: Array) -> Array:
+    """Exchanging p and q changes no probability of y: both orders stand for the same parameter."""
+    rows = np.empty((1 if point[0] == point[1] else 2, 2))
+    rows[0] = point
+    rows[-1] = point[::-1]
+    return rows
+
+
+@search_region.register(Mixture)
+def _search_region(cost: Mixture, start: Array) -> tuple[Array, Array]:
+    return cost.prior_mean.copy(), cost.scale.copy()

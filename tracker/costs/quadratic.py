@@ -1,0 +1,115 @@
+"""The quadratic cost C(theta) = (theta - m)'H(theta - m)/2 with additive gradient noise.
+
+Notes
+-----
+c(theta, z) = C(theta) + z'theta, z ~ N(0, Sigma), so that value and gradient agree:
+grad c = H (theta - m) + z. MATH.md section 1 gives every moment of the samplers on such costs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from pydantic import model_validator
+
+from tracker.costs.base import (
+    CostKeys,
+    gradient,
+    hessian,
+    known_minimisers,
+    noise_covariance,
+    noise_factor,
+    observation_size,
+    observe,
+    observe_noise,
+    value,
+)
+from tracker.keys import Matrix, Number, Vector, symmetric
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+class Quadratic(NamedTuple):
+    """Parameters: H (N, N), m (N,), F (N, rank) with F F' = Sigma."""
+
+    curvature: Array
+    minimum: Array
+    noise: Array
+
+
+@value.register(Quadratic)
+def _value(cost: Quadratic, theta: Array, z: Array) -> float:
+    H, m = cost.curvature, cost.minimum
+    c = 0.0
+    for d in range(theta.size):
+        slope = 0.0
+        for e in range(theta.size):
+            slope += H[d, e] * (theta[e] - m[e])
+        c += 0.5 * (theta[d] - m[d]) * slope + z[d] * theta[d]
+    return c
+
+
+@gradient.register(Quadratic)
+def _gradient(cost: Quadratic, theta: Array, z: Array, out: Array) -> None:
+    H, m = cost.curvature, cost.minimum
+    for d in range(theta.size):
+        g = z[d]
+        for e in range(theta.size):
+            g += H[d, e] * (theta[e] - m[e])
+        out[d] = g
+
+
+@hessian.register(Quadratic)
+def _hessian(cost: Quadratic, theta: Array, z: Array, out: Array) -> None:
+    H = cost.curvature
+    for d in range(theta.size):
+        for e in range(theta.size):
+            out[d, e] = H[d, e]
+
+
+@observation_size.register(Quadratic)
+def _observation_size(cost: Quadratic) -> int:
+    return cost.minimum.size
+
+
+@observe.register(Quadratic)
+def _observe(cost: Quadratic, k: int, count: int, stream: NDArray[np.uint64], out: Array) -> None:
+    observe_noise(cost.noise, count, stream, out)
+
+
+@known_minimisers.register(Quadratic)
+def _known_minimisers(cost: Quadratic) -> Array:
+    return cost.minimum[np.newaxis].copy()
+
+
+class QuadraticKeys(CostKeys):
+    """``minimum``, ``curvature`` (symmetric positive definite), ``gradient_noise`` (covariance, or one variance)."""
+
+    cost: Literal["quadratic"]
+    minimum: Vector
+    curvature: Matrix
+    gradient_noise: Number | Matrix | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> QuadraticKeys:
+        H = symmetric(self.curvature, "curvature", definite=True)
+        if len(H) != self.dimension:
+            raise ValueError(f"curvature: {len(H)} x {len(H)}, but minimum has {self.dimension} coordinates")
+        noise_covariance(self.gradient_noise, self.dimension)
+        return self
+
+    @property
+    def dimension(self) -> int:
+        """N."""
+        return len(self.minimum)
+
+    def build(self) -> Any:
+        """Return the parameters for the kernels."""
+        covariance = noise_covariance(self.gradient_noise, self.dimension)
+        return Quadratic(
+            symmetric(self.curvature, "curvature", definite=True), np.array(self.minimum), noise_factor(covariance)
+        )

@@ -1,0 +1,316 @@
+"""The one loop over steps: every sampler, every cost, all that is measured on the way.
+
+Step k uses theta_k, x_k and z_k and gives theta_{k+1}; what is measured at k pairs theta_k with x_k. A trial's working
+state lives in a buffer of its own while a block runs (neighbouring rows of one array would share cache lines between
+threads) and is written back once per block. The cost is chosen once per dwell, not once per step.
+
+Sums do not depend on how [0, K) is cut into blocks, as long as blocks end at multiples of ``Layout.cell``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tracker.bins import AGE_BITS, WAIT_BITS, bin_of, lower_edge
+from tracker.compiled import borrow, copy, helper, inlined, kernel, literal_unroll
+from tracker.costs.base import expected, measure, observe
+from tracker.samplers.base import (
+    begin,
+    idle,
+    moves,
+    place,
+    resets_of,
+    skew_of,
+    step,
+    unpack,
+)
+from tracker.streams import INNER, NOISE, OBSERVATIONS, PERTURBATIONS, draw_normals, seed_stream
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+    Words = NDArray[np.uint64]
+
+RUNAWAY = 1e16  # squared distance to the nearest minimiser beyond which a trial counts as diverged
+PAD = 16  # floats between a trial's scratch and whatever the allocator puts next to it
+ROLES = (OBSERVATIONS, NOISE, PERTURBATIONS, INNER)  # rows of a trial's streams, as samplers.base names them
+STEPS, ERROR, SQUARE, INSIDE = range(4)  # columns of Ledger.sums
+WAITING, DIVERGED, RESETS = range(3)  # entries of Ledger.marks
+
+
+class Layout(NamedTuple):
+    """What a run measures: the same for all samplers and trials."""
+
+    steps: int
+    burn_in: int
+    record_every: int
+    cell: int  # draws are made, and blocks end, at multiples of it
+    modes: int
+    observation_size: int
+    measure_size: int
+
+
+class Block(NamedTuple):
+    """A range of steps for a batch of trials, run-length encoded (see ``environment.Timeline``)."""
+
+    start: int
+    stop: int
+    offsets: Integers
+    mode: Integers
+    end: Integers
+    since: Integers
+    live: NDArray[np.bool_]
+    present: Integers  # (T,): the mode at ``stop``
+
+
+class Ledger(NamedTuple):
+    """All that a sampler's trials carry and have measured; the first axis is the trial, and absent for one trial.
+
+    Saving these arrays saves the run. They are few because each costs compile time at every call it passes through.
+    """
+
+    state: Array  # (T, state_size): what the sampler carries
+    streams: Words  # (T, 4, 4)
+    marks: Integers  # (T, 3): step of the switch whose re-acquisition is awaited, step of divergence (both or -1), resets
+    sums: Array  # (T, X + ages, 4): steps, error, squared error, steps inside the target, by mode and by age
+    waits: Integers  # (T, waits, 2): re-acquisitions and censored waits by duration
+    moments: Array  # (T, N + 1, N): sum of theta - origin; lower triangle of the sum of its outer products
+    trace: Array  # (T, records, 3 + N + pairs): mode, error, excess cost, theta, S
+
+
+class Work(NamedTuple):
+    """Scratch of one trial."""
+
+    Z: Array
+    W: Array
+    point: Array
+    origin: Array
+
+
+class Dwell(NamedTuple):
+    """A stay in one mode, or the part of it that a block or an outage cuts out."""
+
+    mode: int
+    end: int
+    since: int
+    live: bool
+
+
+@inlined
+def square_error(cost: Any, targets: Array, theta: Array, point: Array) -> float:
+    """Return the squared distance to the nearest minimiser, in the coordinates that the cost measures in."""
+    measure(cost, theta, point)
+    best = np.inf
+    for t in range(targets.shape[0]):
+        distance = 0.0
+        for d in range(targets.shape[1]):
+            difference = point[d] - targets[t, d]
+            distance += difference * difference
+        best = min(best, distance)
+    return best
+
+
+@helper
+def record(sampler: Any, state: Any, mode: Any, x: int, row: Array, point: Array) -> None:
+    """Write the mode, the error, the excess cost, theta and S to a row of the trace."""
+    state, mode, row, point = borrow(state), borrow(mode), borrow(row), borrow(point)
+    theta = state.theta
+    N = theta.size
+    row[0] = x
+    row[1] = np.sqrt(square_error(mode.cost, mode.targets, theta, point))
+    row[2] = expected(mode.cost, theta) - mode.floor
+    copy(theta, row[3 : 3 + N])
+    if row.size > 3 + N:
+        skew_of(sampler, state, row[3 + N :])
+
+
+@helper
+def stretch(
+    sampler: Any,
+    state: Any,
+    mode: Any,
+    k: int,
+    stop: int,
+    live: bool,
+    averaged: bool,
+    drawn: int,
+    cell: int,
+    work: Work,
+    moments: Array,
+    streams: Words,
+) -> tuple[int, float, float, int, int]:
+    """Measure and take the steps k, ..., stop - 1; Z begins with the draw of step ``drawn``, W with that of ``cell``.
+
+    Returns the step reached (less than ``stop`` where the trial diverged), the sums of the error and of its square, the
+    steps inside the target set and the first of them (or -1).
+    """
+    state, mode, work, moments, streams = borrow(state), borrow(mode), borrow(work), borrow(moments), borrow(streams)
+    cost, targets, radius2, theta = mode.cost, mode.targets, mode.radius2, state.theta
+    Z, W, point, origin = work.Z, work.W, work.point, work.origin
+    error, square, inside, arrival = 0.0, 0.0, 0, -1
+    while k < stop:
+        best = square_error(cost, targets, theta, point)
+        if not best < RUNAWAY:
+            break
+        error += np.sqrt(best)
+        square += best
+        if best <= radius2:
+            inside += 1
+            if arrival < 0:
+                arrival = k
+        if averaged:
+            for d in range(theta.size):
+                c = theta[d] - origin[d]
+                moments[0, d] += c
+                for e in range(d + 1):
+                    moments[d + 1, e] += c * (theta[e] - origin[e])
+        if live:
+            step(sampler, state, cost, k, Z[k - drawn], W[k - cell], streams)
+        else:
+            idle(sampler, state, cost, k, streams)
+        k += 1
+    return k, error, square, inside, arrival
+
+
+@inlined
+def book(row: Array, steps: int, error: float, square: float, inside: int) -> None:
+    """Add a stretch to a row of ``Ledger.sums``."""
+    row[STEPS] += steps
+    row[ERROR] += error
+    row[SQUARE] += square
+    row[INSIDE] += inside
+
+
+@helper
+def walk(
+    sampler: Any, state: Any, mode: Any, k: int, dwell: Dwell, layout: Layout, ledger: Ledger, work: Work
+) -> int:
+    """Take one trial from k to the end of a dwell; return the step reached, an earlier one where the trial diverged.
+
+    An empty dwell, at the end of a run, only records the last point.
+    """
+    state, mode, ledger, work = borrow(state), borrow(mode), borrow(ledger), borrow(work)
+    marks, sums, waits, streams, N = ledger.marks, ledger.sums, ledger.waits, ledger.streams, work.W.shape[1]
+    place(sampler, state, mode.minimisers)
+    if k == dwell.end:
+        if k % layout.record_every == 0:
+            record(sampler, state, mode, dwell.mode, ledger.trace[k // layout.record_every], work.point)
+        return k
+    if k == dwell.since:
+        if marks[WAITING] >= 0:
+            waits[bin_of(k - marks[WAITING], WAIT_BITS), 1] += 1
+        marks[WAITING] = k
+    age = bin_of(k - dwell.since, AGE_BITS) if dwell.since >= 0 else -1
+    while k < dwell.end:
+        # draws: noise once per cell, observations for what the dwell has of the cell
+        cell, drawn = k - k % layout.cell, k
+        drawn_to = min(dwell.end, cell + layout.cell)
+        if moves(sampler):
+            observe(mode.cost, k, drawn_to - k, streams[0], work.Z)
+            if k == cell:
+                draw_normals(streams[1], work.W.reshape(-1)[: min(layout.cell, layout.steps - k) * N])
+        while k < drawn_to:
+            if k % layout.record_every == 0:
+                record(sampler, state, mode, dwell.mode, ledger.trace[k // layout.record_every], work.point)
+            # no record, no burn-in boundary and no new age bin inside a stretch
+            stop = min(drawn_to, k - k % layout.record_every + layout.record_every)
+            averaged = k >= layout.burn_in
+            if not averaged:
+                stop = min(stop, layout.burn_in)
+            if age >= 0:
+                stop = min(stop, dwell.since + lower_edge(age + 1, AGE_BITS))
+            reached, error, square, inside, arrival = stretch(
+                sampler, state, mode, k, stop, dwell.live, averaged, drawn, cell, work, ledger.moments, streams
+            )
+            if averaged:
+                book(sums[dwell.mode], reached - k, error, square, inside)
+                if age >= 0:
+                    book(sums[layout.modes + age], reached - k, error, square, inside)
+            if arrival >= 0 and marks[WAITING] >= 0:
+                waits[bin_of(arrival - marks[WAITING], WAIT_BITS), 0] += 1
+                marks[WAITING] = -1
+            k = reached
+            if k < stop:
+                marks[DIVERGED] = k
+                return k
+            if age >= 0 and k == dwell.since + lower_edge(age + 1, AGE_BITS):
+                age += 1
+    return k
+
+
+@inlined
+def furnish(layout: Layout, N: int, room: Array, origin: Array) -> Work:
+    """Divide ``room`` into the scratch of the loop."""
+    w = layout.cell * layout.observation_size
+    p = w + layout.cell * N
+    return Work(
+        room[:w].reshape((layout.cell, layout.observation_size)),
+        room[w:p].reshape((layout.cell, N)),
+        room[p : p + layout.measure_size],
+        origin,
+    )
+
+
+@kernel
+def advance(
+    sampler: Any,
+    modes: Any,
+    entropy: Words,
+    trials: Integers,
+    start: Array,
+    skew: Array,
+    origin: Array,
+    layout: Layout,
+    block: Block,
+    ledger: Ledger,
+) -> None:
+    """Take ``trials`` through a block of steps; at step 0 they begin at ``start`` (T, N) with ``skew`` (T, N, N)."""
+    modes, block, ledger = borrow(modes), borrow(block), borrow(ledger)
+    N, size = origin.size, ledger.state.shape[1]
+    room = np.zeros(layout.cell * (layout.observation_size + N) + layout.measure_size + PAD)
+    buffer = np.zeros(size + PAD)
+    mine = np.zeros((N + 1, N))
+    words = np.zeros((4, 4), dtype=np.uint64)
+    work = furnish(layout, N, borrow(room), borrow(origin))
+    state = unpack(sampler, N, borrow(buffer))
+    for t in range(trials.size):
+        marks = ledger.marks[t]
+        if marks[DIVERGED] >= 0:
+            continue
+        if block.start == 0:
+            begin(sampler, state, start[t], skew[t])
+            for s in range(4):
+                seed_stream(entropy, ROLES[s], trials[t], words[s])
+        else:
+            copy(ledger.state[t], buffer[:size])
+            copy(ledger.streams[t], words)
+        copy(ledger.moments[t], mine)
+        trial = Ledger(
+            borrow(buffer), borrow(words), marks, ledger.sums[t], ledger.waits[t], borrow(mine), ledger.trace[t]
+        )
+        k = block.start
+        last = block.offsets[t + 1]
+        for segment in range(block.offsets[t], last + int(block.stop == layout.steps)):
+            if segment < last:
+                dwell = Dwell(block.mode[segment], block.end[segment], block.since[segment], block.live[segment])
+            else:
+                dwell = Dwell(block.present[t], k, -1, False)  # only the record of the last point
+            here = 0
+            for mode in literal_unroll(modes):
+                if here == dwell.mode:
+                    k = walk(sampler, state, mode, k, dwell, layout, trial, work)
+                here += 1
+            if k < dwell.end:
+                break
+        if k == layout.steps and marks[WAITING] >= 0:
+            ledger.waits[t, bin_of(k - marks[WAITING], WAIT_BITS), 1] += 1
+            marks[WAITING] = -1
+        marks[RESETS] = int(resets_of(sampler, state))
+        copy(buffer[:size], ledger.state[t])
+        copy(words, ledger.streams[t])
+        copy(mine, ledger.moments[t])
+    room[0], origin[0] = 0.0, origin[0]  # the owners of what was borrowed live to here

@@ -1,0 +1,83 @@
+"""Averages over trials, with their standard errors, and moments of the iterates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+class Average(NamedTuple):
+    """A mean over trials; stderr is nan for fewer than two trials."""
+
+    mean: float
+    stderr: float
+
+
+class Moments(NamedTuple):
+    """Mean (N,) and covariance (N, N)."""
+
+    mean: Array
+    covariance: Array
+
+
+def over_trials(values: Array) -> Average:
+    """Return the mean of one value per trial; values that are nan are left out."""
+    values = values[np.isfinite(values)]
+    if values.size == 0:
+        return Average(np.nan, np.nan)
+    stderr = values.std(ddof=1) / np.sqrt(values.size) if values.size > 1 else np.nan
+    return Average(float(values.mean()), float(stderr))
+
+
+def ratio(sums: Array, counts: Array) -> Array:
+    """Return sums / counts, nan where there is nothing to divide by."""
+    return np.divide(sums, counts, out=np.full(np.shape(sums), np.nan), where=counts > 0)
+
+
+def pooled_moments(moments: Array, count: float, origin: Array) -> Moments:
+    """Return the moments of theta from sums of theta - origin and of its outer products (lower triangle).
+
+    moments : ndarray, shape (T, N + 1, N)
+    count : the number of terms, over all T trials
+    """
+    total = moments.sum(axis=0)
+    if count == 0:
+        return Moments(np.full(origin.shape, np.nan), np.full((origin.size, origin.size), np.nan))
+    shift = total[0] / count
+    lower = np.tril(total[1:]) / count
+    second = lower + np.tril(lower, -1).T
+    return Moments(origin + shift, second - np.outer(shift, shift))
+
+
+class FinalMoments(NamedTuple):
+    """Of theta_K over trials; by mode with the indicator, not normalised."""
+
+    mean: Array  # (N,)
+    second: Array  # (N, N)
+    probability: Array  # (X,)
+    mean_by_mode: Array  # (X, N)
+    second_by_mode: Array  # (X, N, N)
+
+
+def final_moments(theta: Array, mode: NDArray[np.int64], modes: int) -> FinalMoments:
+    """Return the moments of ``theta`` (T, N) with the modes ``mode`` (T,)."""
+    here = (mode[:, np.newaxis] == np.arange(modes)).astype(float)
+    trials = max(len(theta), 1)
+    mean = np.einsum("tx,ti->xi", here, theta) / trials
+    second = np.einsum("tx,ti,tj->xij", here, theta, theta) / trials
+    return FinalMoments(mean.sum(axis=0), second.sum(axis=0), here.sum(axis=0) / trials, mean, second)
+
+
+def time_average(trace: Array, steps: Sequence[int] | NDArray[np.int64], burn_in: int, stop: int) -> Array:
+    """Return the mean over the recorded steps burn_in <= k < stop of a ``trace`` (T, R), one value per trial."""
+    k = np.asarray(steps)
+    chosen = trace[:, (k >= burn_in) & (k < stop)]
+    return chosen.mean(axis=1) if chosen.shape[1] else np.full(len(trace), np.nan)

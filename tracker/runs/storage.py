@@ -1,0 +1,127 @@
+"""A run directory: atomic files, shards with a journal, one result.
+
+A file is written to a temporary name, flushed to disk and renamed, so that a name always stands for a whole file. A shard
+counts once its line, with the hash of its file, is in the journal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tracker.plain import jsonable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    Arrays = Mapping[str, NDArray[Any]]
+
+SHARDS, JOURNAL, MANIFEST, SCENARIO = "shards", "journal.jsonl", "manifest.json", "scenario.toml"
+RESULT, SUMMARY = "result.nc", "summary.json"
+
+
+class RunExists(Exception):
+    """The directory holds something already."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} exists already")
+        self.path = path
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write ``data`` so that ``path`` is at any moment absent, old or complete."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write ``value`` as JSON (nan as null, infinities as text)."""
+    write_file(path, (json.dumps(jsonable(value), indent=2, allow_nan=False) + "\n").encode())
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def array_hash(arrays: Arrays) -> str:
+    """Return the sha256 over names, types, shapes and contents."""
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(array.data)
+    return digest.hexdigest()
+
+
+class RunDirectory:
+    """The folder of one run while it is written."""
+
+    def __init__(self, path: Path, *, replace: bool = False) -> None:
+        self.path = path
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            if not replace or not self._is_run():
+                raise RunExists(path)
+            shutil.rmtree(path)
+        (path / SHARDS).mkdir(parents=True, exist_ok=True)
+
+    def _is_run(self) -> bool:
+        """Only what a run wrote is ever removed."""
+        return self.path.is_dir() and (self.path / MANIFEST).is_file()
+
+    def begin(self, scenario_text: str, manifest: Mapping[str, Any]) -> None:
+        """Write what is known before the first step."""
+        write_file(self.path / SCENARIO, scenario_text.encode())
+        write_json(self.path / MANIFEST, {**manifest, "complete": False})
+
+    def add_shard(self, index: int, arrays: Arrays) -> None:
+        """Write a shard and its line in the journal."""
+        buffer = io.BytesIO()
+        np.savez(buffer, **dict(arrays))
+        data = buffer.getvalue()
+        name = f"{index:06d}.npz"
+        write_file(self.path / SHARDS / name, data)
+        line = json.dumps({"shard": index, "file": name, "sha256": hashlib.sha256(data).hexdigest()})
+        with (self.path / JOURNAL).open("ab") as journal:
+            journal.write(line.encode() + b"\n")
+            journal.flush()
+            os.fsync(journal.fileno())
+
+    def finish(self, manifest: Mapping[str, Any], summary: Mapping[str, Any], dataset: Any) -> None:
+        """Write the result; the manifest says ``complete`` last, and the shards, now in the result, go."""
+        temporary = self.path / f".{RESULT}.{os.getpid()}.tmp"
+        packed = {name: {"zlib": True, "complevel": 1, "fletcher32": True} for name in dataset.data_vars}
+        try:
+            dataset.to_netcdf(temporary, engine="h5netcdf", encoding=packed)
+            with temporary.open("rb") as file:
+                os.fsync(file.fileno())
+            temporary.replace(self.path / RESULT)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
+        write_json(self.path / SUMMARY, summary)
+        write_json(self.path / MANIFEST, {**manifest, "complete": True})
+        shutil.rmtree(self.path / SHARDS)
+        (self.path / JOURNAL).unlink()

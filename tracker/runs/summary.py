@@ -1,0 +1,149 @@
+"""summary.json: what scripts rely on (DESIGN section 4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tracker import chain as chain_statistics
+from tracker.bins import WAIT_BITS, lower_edges
+from tracker.loop import ERROR, INSIDE, SQUARE, STEPS
+from tracker.metrics.averages import final_moments, over_trials, pooled_moments, ratio, time_average
+from tracker.metrics.recovery import recovery
+from tracker.runs.storage import array_hash
+from tracker.scenario import regimes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from tracker.simulate import Contestant, Problem
+
+    Arrays = Mapping[str, NDArray[Any]]
+
+
+def summarise(problem: Problem, arrays: Arrays, seconds: NDArray[np.float64]) -> dict[str, Any]:
+    """Return the summary of a run from its arrays; axes are (trial, sampler, ...)."""
+    scenario = problem.scenario
+    samplers = [
+        {**summarise_sampler(problem, arrays, n, contestant), "steps_per_second": _speed(problem, seconds[n])}
+        for n, contestant in enumerate(problem.contestants)
+    ]
+    return {
+        "scenario": {
+            "name": scenario.name,
+            "sha256": scenario.sha256,
+            "seed": scenario.seed,
+            "trials": scenario.trials,
+            "steps": scenario.steps,
+        },
+        "chain": summarise_chain(problem, arrays),
+        "regime": regimes(scenario),
+        "samplers": samplers,
+        "hash": array_hash(arrays),
+    }
+
+
+def _speed(problem: Problem, seconds: float) -> float | None:
+    steps = float(problem.scenario.trials) * problem.scenario.steps
+    return steps / seconds if seconds > 0 else None
+
+
+def summarise_sampler(problem: Problem, arrays: Arrays, n: int, contestant: Contestant) -> dict[str, Any]:
+    """Return the row of one contestant; diverged trials are counted and left out of every average."""
+    scenario, layout = problem.scenario, problem.layout
+    kept = arrays["diverged"][:, n] < 0
+    by_mode = arrays["by_mode"][kept, n]
+    per_trial = by_mode.sum(axis=1)
+    steps = per_trial[:, STEPS]
+    recorded = np.arange(problem.records) * layout.record_every
+    excess = time_average(arrays["excess"][kept, n], recorded, layout.burn_in, layout.steps)
+    moments = pooled_moments(arrays["moments"][kept, n], float(steps.sum()), problem.origin)
+    has_target = all(np.isfinite(mode.radius2) for mode in problem.modes)
+    waits = recovery(arrays["waits"][kept, n], lower_edges(layout.steps, WAIT_BITS))
+    keys = contestant.keys
+    evaluations = keys.evaluations._asdict() if keys is not None else {"gradient": 0, "cost": 0, "hessian": 0}
+    return {
+        "name": contestant.name,
+        "kind": keys.kind if keys is not None else contestant.name,
+        "epsilon": keys.epsilon if keys is not None else None,
+        "beta": keys.beta if keys is not None else None,
+        "tracking_error": _average(ratio(per_trial[:, ERROR], steps)),
+        "mean_square_error": _average(ratio(per_trial[:, SQUARE], steps)),
+        "excess_cost": _average(excess),
+        "inside_target": _average(ratio(per_trial[:, INSIDE], steps)) if has_target else None,
+        "recovery": {
+            key: _number(value) if has_target else None for key, value in waits._asdict().items()
+        },
+        "mean": moments.mean.tolist(),
+        "covariance": moments.covariance.tolist(),
+        "final": summarise_final(problem, arrays["final"][kept, n], arrays["final_mode"][kept]),
+        "diverged": int((~kept).sum()),
+        "first_divergence": int(arrays["diverged"][~kept, n].min()) if not kept.all() else None,
+        "resets": int(arrays["resets"][:, n].sum()),
+        "evaluations": evaluations,
+    }  # fmt: skip
+
+
+def summarise_final(problem: Problem, theta: NDArray[np.float64], mode: NDArray[np.int64]) -> dict[str, Any] | None:
+    """Return the moments of theta_K over trials; None where all diverged."""
+    if len(theta) == 0:
+        return None
+    final = final_moments(theta, mode, len(problem.modes))
+    by_mode = [
+        {
+            "mode": keys.name,
+            "probability": final.probability[i],
+            "mean": final.mean_by_mode[i].tolist(),
+            "second": final.second_by_mode[i].tolist(),
+        }
+        for i, keys in enumerate(problem.scenario.modes)
+    ]
+    return {"mean": final.mean.tolist(), "second": final.second.tolist(), "by_mode": by_mode}
+
+
+def summarise_chain(problem: Problem, arrays: Arrays) -> dict[str, Any]:
+    """Return what the hidden path was, and whether it looks like the chain it should be."""
+    scenario, plan = problem.scenario, problem.plan
+    names = [mode.name for mode in scenario.modes]
+    summary: dict[str, Any] = {
+        "alpha": plan.alpha,
+        "modes": names,
+        "stationary": None,
+        "switches": int(arrays["switches"].sum()),
+        "dwell": [],
+    }
+    if plan.Q is None or plan.alpha is None:
+        return summary
+    try:
+        summary["stationary"] = chain_statistics.stationary_law(plan.Q).tolist()
+    except ValueError:  # several closed classes: there is no one stationary law
+        summary["stationary"] = None
+    leaving = chain_statistics.exit_probability(plan.Q, plan.alpha)
+    pooled = {name: arrays[name].sum(axis=0) for name in ("jumps", "censored", "exits", "at_risk")}
+    counts = chain_statistics.DwellCounts(chain_statistics.age_edges(leaving), **pooled)
+    mean = chain_statistics.estimate(counts, plan.alpha).mean_dwell
+    p_value = chain_statistics.hazard_test(counts).p_value
+    summary["dwell"] = [
+        {
+            "mode": name,
+            "completed": int(counts.completed[i]),
+            "censored": int(counts.censored[i]),
+            "mean": _number(mean[i]),
+            "expected": _number(1.0 / leaving[i]) if leaving[i] > 0 else None,
+            "p_value": _number(p_value[i]),
+        }
+        for i, name in enumerate(names)
+    ]
+    return summary
+
+
+def _average(values: NDArray[np.float64]) -> dict[str, float | None]:
+    average = over_trials(values)
+    return {"mean": _number(average.mean), "stderr": _number(average.stderr)}
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

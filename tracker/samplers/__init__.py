@@ -1,0 +1,24 @@
+"""The samplers. A new kind is one file with its step, and one line in ``SAMPLERS``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tracker.samplers.accelerated import AcceleratedKeys
+from tracker.samplers.hessian import HessianKeys
+from tracker.samplers.langevin import LangevinKeys
+from tracker.samplers.spsa import SpsaKeys
+from tracker.samplers.two_timescale import TwoTimescaleSpsaKeys
+from tracker.samplers.wandering import WanderingKeys
+
+if TYPE_CHECKING:
+    from tracker.samplers.base import SamplerKeys
+
+SAMPLERS: dict[str, type[SamplerKeys]] = {
+    "langevin": LangevinKeys,
+    "accelerated": AcceleratedKeys,
+    "hessian": HessianKeys,
+    "spsa": SpsaKeys,
+    "two-timescale-spsa": TwoTimescaleSpsaKeys,
+    "wandering": WanderingKeys,
+}

@@ -1,0 +1,74 @@
+"""The two baselines that stand beside every run: ``frozen`` never moves, ``oracle`` knows the hidden mode.
+
+The oracle sits on the current global minimiser; of several, on the one nearest to its last place.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tracker.compiled import copy
+from tracker.samplers.base import begin, moves, place, state_size, step, unpack
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Words = NDArray[np.uint64]
+
+
+class Baseline(NamedTuple):
+    """``follows`` is 1 for the oracle, 0 for the frozen one: one type, so that one kernel serves both."""
+
+    follows: int
+
+
+class State(NamedTuple):
+    """theta (N,)."""
+
+    theta: Array
+
+
+@state_size.register(Baseline)
+def _state_size(sampler: Baseline, dimension: int) -> int:
+    return dimension
+
+
+@unpack.register(Baseline)
+def _unpack(sampler: Baseline, dimension: int, buffer: Array) -> State:
+    return State(buffer[:dimension])
+
+
+@begin.register(Baseline)
+def _begin(sampler: Baseline, state: State, start: Array, skew: Array) -> None:
+    copy(start, state.theta)
+
+
+@step.register(Baseline)
+def _step(sampler: Baseline, state: State, cost: Any, k: int, z: Array, w: Array, streams: Words) -> None:
+    return
+
+
+@moves.register(Baseline)
+def _moves(sampler: Baseline) -> bool:
+    return False
+
+
+@place.register(Baseline)
+def _place(sampler: Baseline, state: State, minimisers: Array) -> None:
+    if sampler.follows == 0:
+        return
+    theta = state.theta
+    best, nearest = np.inf, 0
+    for m in range(minimisers.shape[0]):
+        distance = 0.0
+        for d in range(theta.size):
+            distance += (theta[d] - minimisers[m, d]) ** 2
+        if distance < best:
+            best, nearest = distance, m
+    copy(minimisers[nearest], theta)
+
+
+BASELINES: dict[str, Baseline] = {"frozen": Baseline(0), "oracle": Baseline(1)}

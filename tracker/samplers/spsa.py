@@ -1,0 +1,150 @@
+"""Algorithm 2: S follows a simultaneous-perturbation estimate of its gradient; no Hessian.
+
+Notes
+-----
+    theta+_{k+1} = theta+_k - epsilon (I + S_k + mu Delta_k) grad c(theta+_k, z_k) + sqrt(2 epsilon / beta) w_k
+    theta-_{k+1} = theta-_k - epsilon (I + S_k - mu Delta_k) grad c(theta-_k, z_k) + sqrt(2 epsilon / beta) w_k
+    S_{k+1}(i,j) = Proj[ S_k(i,j) - skew_step (c(theta+_{k+1}, z) - c(theta-_{k+1}, z)) / (2 mu Delta_k(i,j)) ],  i > j
+
+z is the observation after the move (``cost_observation = "next"``: S is updated at the start of step k + 1, from z_{k+1}
+in mode x_{k+1}) or that of the move (``"same"``). The output is theta+. With ``hold`` = L > 1 Delta is redrawn, and theta-
+set to theta+, every L steps; L = 1 is the paper's: redrawn at each step, never re-synchronised.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from tracker.compiled import copy
+from tracker.costs.base import value
+from tracker.keys import CostObservation, Count, Positive
+from tracker.samplers.base import (
+    PERTURBED,
+    Evaluations,
+    MovingSkewKeys,
+    begin,
+    descend_skew,
+    draw_perturbation,
+    idle,
+    langevin_pair,
+    moving_skew,
+    skew_of,
+    start_skew,
+    state_size,
+    step,
+    unpack,
+    write_pairs,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Words = NDArray[np.uint64]
+
+
+class Spsa(NamedTuple):
+    """Parameters; ``next`` is 1 where the cost is observed after the move, else 0."""
+
+    epsilon: float
+    noise: float
+    skew_step: float
+    low: float
+    high: float
+    perturbation: float
+    hold: int
+    next: int
+
+
+class State(NamedTuple):
+    """theta+ (N,), theta- (N,), S, Delta (N, N), pending (1,): 1 while an update of S waits; g and M are scratch."""
+
+    theta: Array
+    minus: Array
+    S: Array
+    Delta: Array
+    pending: Array
+    g: Array
+    M: Array
+
+
+@state_size.register(Spsa)
+def _state_size(sampler: Spsa, dimension: int) -> int:
+    return 3 * dimension + 3 * dimension * dimension + 1
+
+
+@unpack.register(Spsa)
+def _unpack(sampler: Spsa, dimension: int, buffer: Array) -> State:
+    N = dimension
+    s = 3 * N
+    return State(
+        buffer[:N],
+        buffer[N : 2 * N],
+        buffer[s : s + N * N].reshape((N, N)),
+        buffer[s + N * N : s + 2 * N * N].reshape((N, N)),
+        buffer[s + 3 * N * N : s + 3 * N * N + 1],
+        buffer[2 * N : s],
+        buffer[s + 2 * N * N : s + 3 * N * N].reshape((N, N)),
+    )
+
+
+@begin.register(Spsa)
+def _begin(sampler: Spsa, state: State, start: Array, skew: Array) -> None:
+    copy(start, state.theta)
+    copy(start, state.minus)
+    start_skew(state.S, skew, sampler.low, sampler.high)
+    state.Delta.fill(0.0)
+    state.pending[0] = 0.0
+
+
+@step.register(Spsa)
+def _step(sampler: Spsa, state: State, cost: Any, k: int, z: Array, w: Array, streams: Words) -> None:
+    plus, minus, S, Delta = state.theta, state.minus, state.S, state.Delta
+    if state.pending[0] == 1.0:
+        descend_skew(S, Delta, value(cost, plus, z) - value(cost, minus, z), sampler)
+    if k % sampler.hold == 0:
+        draw_perturbation(streams[PERTURBED], Delta)
+        if sampler.hold > 1:
+            copy(plus, minus)
+    langevin_pair(plus, minus, state, cost, z, w, sampler)
+    if sampler.next == 1:
+        state.pending[0] = 1.0
+    else:
+        descend_skew(S, Delta, value(cost, plus, z) - value(cost, minus, z), sampler)
+
+
+@idle.register(Spsa)
+def _idle(sampler: Spsa, state: State, cost: Any, k: int, streams: Words) -> None:
+    # The pending update still needs Delta, so what is drawn goes to the scratch matrix.
+    if k % sampler.hold == 0:
+        draw_perturbation(streams[PERTURBED], state.M)
+
+
+@skew_of.register(Spsa)
+def _skew_of(sampler: Spsa, state: State, out: Array) -> None:
+    write_pairs(state.S, out)
+
+
+class SpsaKeys(MovingSkewKeys):
+    """Algorithm 2."""
+
+    kind: Literal["spsa"]
+    perturbation: Positive = 0.1
+    hold: Count = 1
+    cost_observation: CostObservation = "next"
+
+    @property
+    def evaluations(self) -> Evaluations:
+        """Evaluations per step."""
+        return Evaluations(gradient=2, cost=2)
+
+    def build(self) -> Spsa:
+        """Return the parameters for the kernels."""
+        return Spsa(
+            **moving_skew(self),
+            perturbation=self.perturbation,
+            hold=self.hold,
+            next=int(self.cost_observation == "next"),
+        )

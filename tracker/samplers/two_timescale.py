@@ -1,0 +1,161 @@
+"""Algorithm 3: two-time-scale SPSA. A short look ahead at every step estimates the gradient in S.
+
+Notes
+-----
+Slow scale:  theta_{k+1} = theta_k - epsilon (I + S_k) grad c(theta_k, z_k) + sqrt(2 epsilon / beta) w_k
+             S_{k+1}(i,j) = Proj[ S_k(i,j) - skew_step D(i,j) ],  i > j
+Fast scale, from theta+_0 = theta-_0 = theta_k, in mode x_k, one Delta_k for all n = 0, ..., inner_steps - 1, its own noise:
+             theta+-_{n+1} = theta+-_n - epsilon (I + S_k +- mu Delta_k) grad c(theta+-_n, z_n) + sqrt(2 epsilon / beta) w_n
+             D(i,j) = sum_n (c(theta+_{n+1}, z') - c(theta-_{n+1}, z')) / (2 mu Delta_k(i,j))
+
+with z' = z_{n+1} (``cost_observation = "next"``) or z_n (``"same"``). Stored data that are swept in order give the inner loop
+the observations that follow step k; otherwise they are fresh draws.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from tracker.compiled import copy, helper
+from tracker.costs.base import gradient, observation_size, observe, value
+from tracker.keys import CostObservation, Count, Positive
+from tracker.samplers.base import (
+    AHEAD,
+    PERTURBED,
+    Evaluations,
+    MovingSkewKeys,
+    begin,
+    descend_skew,
+    draw_perturbation,
+    idle,
+    langevin_move,
+    langevin_pair,
+    moving_skew,
+    skew_of,
+    start_skew,
+    state_size,
+    step,
+    unpack,
+    write_pairs,
+)
+from tracker.streams import draw_normals
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Words = NDArray[np.uint64]
+
+
+class TwoTimescaleSpsa(NamedTuple):
+    """Parameters; ``next`` is 1 where the cost is observed after the move, else 0."""
+
+    epsilon: float
+    noise: float
+    skew_step: float
+    low: float
+    high: float
+    perturbation: float
+    inner_steps: int
+    next: int
+
+
+class State(NamedTuple):
+    """theta (N,), S (N, N); plus, minus, Delta, g and M are scratch."""
+
+    theta: Array
+    S: Array
+    plus: Array
+    minus: Array
+    Delta: Array
+    g: Array
+    M: Array
+
+
+@state_size.register(TwoTimescaleSpsa)
+def _state_size(sampler: TwoTimescaleSpsa, dimension: int) -> int:
+    return 4 * dimension + 3 * dimension * dimension
+
+
+@unpack.register(TwoTimescaleSpsa)
+def _unpack(sampler: TwoTimescaleSpsa, dimension: int, buffer: Array) -> State:
+    N = dimension
+    s = 4 * N
+    return State(
+        buffer[:N],
+        buffer[s : s + N * N].reshape((N, N)),
+        buffer[N : 2 * N],
+        buffer[2 * N : 3 * N],
+        buffer[s + N * N : s + 2 * N * N].reshape((N, N)),
+        buffer[3 * N : s],
+        buffer[s + 2 * N * N : s + 3 * N * N].reshape((N, N)),
+    )
+
+
+@begin.register(TwoTimescaleSpsa)
+def _begin(sampler: TwoTimescaleSpsa, state: State, start: Array, skew: Array) -> None:
+    copy(start, state.theta)
+    start_skew(state.S, skew, sampler.low, sampler.high)
+
+
+@helper
+def look_ahead(sampler: TwoTimescaleSpsa, state: State, cost: Any, k: int, streams: Words) -> float:
+    """Run the fast scale from theta_k and return the sum of the cost differences."""
+    N, steps = state.theta.size, sampler.inner_steps
+    Z = np.empty((steps + 1, max(1, observation_size(cost))))
+    observe(cost, k, steps + 1, streams[AHEAD], Z)
+    W = np.empty((steps, N))
+    draw_normals(streams[AHEAD], W.reshape(-1))
+    draw_perturbation(streams[PERTURBED], state.Delta)
+    copy(state.theta, state.plus)
+    copy(state.theta, state.minus)
+    total = 0.0
+    for n in range(steps):
+        langevin_pair(state.plus, state.minus, state, cost, Z[n], W[n], sampler)
+        seen = Z[n + sampler.next]
+        total += value(cost, state.plus, seen) - value(cost, state.minus, seen)
+    return total
+
+
+@step.register(TwoTimescaleSpsa)
+def _step(sampler: TwoTimescaleSpsa, state: State, cost: Any, k: int, z: Array, w: Array, streams: Words) -> None:
+    theta, S, g = state.theta, state.S, state.g
+    difference = look_ahead(sampler, state, cost, k, streams)
+    gradient(cost, theta, z, g)
+    langevin_move(theta, S, g, w, sampler.epsilon, sampler.noise)
+    descend_skew(S, state.Delta, difference, sampler)
+
+
+@idle.register(TwoTimescaleSpsa)
+def _idle(sampler: TwoTimescaleSpsa, state: State, cost: Any, k: int, streams: Words) -> None:
+    look_ahead(sampler, state, cost, k, streams)
+
+
+@skew_of.register(TwoTimescaleSpsa)
+def _skew_of(sampler: TwoTimescaleSpsa, state: State, out: Array) -> None:
+    write_pairs(state.S, out)
+
+
+class TwoTimescaleSpsaKeys(MovingSkewKeys):
+    """Algorithm 3."""
+
+    kind: Literal["two-timescale-spsa"]
+    inner_steps: Count
+    perturbation: Positive = 0.1
+    cost_observation: CostObservation = "next"
+
+    @property
+    def evaluations(self) -> Evaluations:
+        """Evaluations per step."""
+        return Evaluations(gradient=1 + 2 * self.inner_steps, cost=2 * self.inner_steps)
+
+    def build(self) -> TwoTimescaleSpsa:
+        """Return the parameters for the kernels."""
+        return TwoTimescaleSpsa(
+            **moving_skew(self),
+            perturbation=self.perturbation,
+            inner_steps=self.inner_steps,
+            next=int(self.cost_observation == "next"),
+        )

@@ -1,0 +1,31 @@
+"""Scenarios: TOML -> validated, frozen ``Scenario`` -> built objects for the kernels."""
+
+from __future__ import annotations
+
+from tracker.scenario.addresses import with_settings
+from tracker.scenario.build import Mode, build_modes, initial_law, skew_matrix
+from tracker.scenario.errors import ScenarioError
+from tracker.scenario.forecast import Limits, predicted_cost, refusals
+from tracker.scenario.model import Scenario, load, parse
+from tracker.scenario.schema import json_schema
+from tracker.scenario.stability import regime, regimes, stability_limits, warnings
+
+__all__ = [
+    "Limits",
+    "Mode",
+    "Scenario",
+    "ScenarioError",
+    "build_modes",
+    "initial_law",
+    "json_schema",
+    "load",
+    "parse",
+    "predicted_cost",
+    "refusals",
+    "regime",
+    "regimes",
+    "skew_matrix",
+    "stability_limits",
+    "warnings",
+    "with_settings",
+]

@@ -1,0 +1,150 @@
+"""Addresses of keys: ``chain.alpha``, ``samplers.*.epsilon``, ``modes.left.target.radius``; for --set and [sweep].
+
+An entry of an array of tables is addressed by its name (an intervention by its index), or all of them by ``*``: then
+every one whose family has the key.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from tracker.keys import Keys
+from tracker.scenario import reading
+from tracker.scenario.errors import ScenarioError, nearest, shown
+from tracker.scenario.model import Chain, Gaussian, Scenario, Schedule
+from tracker.scenario.own import OwnCost
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+MOST_CASES = 10_000
+PLAIN_TABLES: dict[str, type[Keys]] = {"chain": Chain, "schedule": Schedule, "start": Gaussian}
+
+
+def with_settings(scenario: Scenario, settings: Sequence[str]) -> Scenario:
+    """Return the scenario with each ``"ADDRESS=VALUE"`` carried out; VALUE is TOML. Checked again."""
+    from tracker.scenario.checks import checked
+
+    return checked(assigned(scenario.parts(), settings))
+
+
+def assigned(data: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
+    """Return ``data`` with each ``"ADDRESS=VALUE"`` carried out in turn; VALUE is TOML."""
+    changed, problems = dict(data), []
+    for setting in settings:
+        address, equals, text = setting.partition("=")
+        try:
+            if not equals:
+                raise ScenarioError([f"{shown(setting)} must be KEY=VALUE"])
+            changed = put(changed, address.strip(), reading.value(text.strip()))
+        except ScenarioError as error:
+            problems += [f"--set {address.strip()}: {problem}" for problem in error.problems]
+    if problems:
+        raise ScenarioError(problems)
+    return changed
+
+
+def put(data: Mapping[str, Any], address: str, value: Any) -> dict[str, Any]:
+    """Return ``data`` with ``value`` at ``address``."""
+    known = set(_addresses(data))
+    if address not in known:
+        guess = nearest(address, known)
+        raise ScenarioError([f"unknown address{f'; did you mean {guess}?' if guess else ''}"])
+    top, *rest = address.split(".")
+    if not rest:
+        return {**data, top: value}
+    if top in PLAIN_TABLES:
+        return {**data, top: _within(data.get(top), rest, value)}
+    chosen, *path = rest
+    entries = [
+        _within(entry, path, value) if _is_meant(entry, index, chosen, path[0]) else entry
+        for index, entry in enumerate(data[top])
+    ]
+    return {**data, top: entries}
+
+
+def _within(table: Any, path: Sequence[str], value: Any) -> dict[str, Any]:
+    content = reading.plain(table) if isinstance(table, Keys) else table
+    content = dict(content) if isinstance(content, dict) else {}
+    key, *rest = path
+    content[key] = _within(content.get(key), rest, value) if rest else value
+    return content
+
+
+def _is_meant(entry: Any, index: int, chosen: str, key: str) -> bool:
+    return (chosen == "*" and key in dict(_keys(_model(entry)))) or chosen == _label(entry, index)
+
+
+def _label(entry: Any, index: int) -> str:
+    name = entry.get("name") if isinstance(entry, dict) else getattr(entry, "name", None)
+    return name if isinstance(name, str) else str(index)
+
+
+def _addresses(data: Mapping[str, Any]) -> Iterator[str]:
+    """List every address that ``data`` has room for."""
+    from tracker.scenario.checks import FAMILIES  # it needs this module for the sweep
+
+    yield from Scenario.model_fields
+    for table, model in PLAIN_TABLES.items():
+        yield from (f"{table}.{key}" for key in dict(_keys(model)))
+    for table in FAMILIES:
+        entries = data.get(table, ())
+        for index, entry in enumerate(entries if isinstance(entries, (list, tuple)) else ()):
+            for key, _ in _keys(_model(entry)):
+                yield f"{table}.{_label(entry, index)}.{key}"
+                yield f"{table}.*.{key}"
+
+
+def _model(entry: Any) -> type[BaseModel] | None:
+    from tracker.scenario.checks import FAMILIES
+
+    if isinstance(entry, OwnCost):
+        return None
+    if isinstance(entry, Keys):
+        return type(entry)
+    if not isinstance(entry, dict):
+        return None
+    for key, families, _ in FAMILIES.values():
+        if isinstance(entry.get(key), str) and entry[key] in families:
+            return families[entry[key]]
+    return None
+
+
+def _keys(model: type[BaseModel] | None) -> Iterator[tuple[str, Any]]:
+    """List the keys of a table, and ``target.radius`` for a table in it."""
+    if model is None:
+        return
+    for key, field in model.model_fields.items():
+        yield key, field
+        inner = field.annotation
+        for kind in (inner, *getattr(inner, "__args__", ())):
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                yield from ((f"{key}.{k}", f) for k, f in _keys(kind))
+
+
+def sweep_problems(parts: Mapping[str, Any]) -> list[str]:
+    """Check each value of a sweep in its place; ``parts`` is a scenario that is valid otherwise."""
+    from tracker.scenario.checks import checked
+
+    sweep = parts.get("sweep", {})
+    cases = prod(len(values) for values in sweep.values())
+    if cases > MOST_CASES:
+        return [f"sweep: {cases} cases are too many, at most {MOST_CASES}"]
+    base = {key: part for key, part in parts.items() if key != "sweep"}
+    problems = []
+    for address, values in sweep.items():
+        for index, value in enumerate(values):
+            try:
+                if address.partition(".")[0] == "sweep":
+                    raise ScenarioError(["a sweep cannot be swept"])
+                checked(put(base, address, value))
+            except ScenarioError as error:
+                place = f'sweep."{shown(address)[1:-1]}"'
+                if error.problems[0].startswith(("unknown address", "a sweep")):
+                    problems.append(f"{place}: {error.problems[0]}")
+                    break
+                problems += [f"{place}[{index}]: {problem}" for problem in error.problems]
+    return problems

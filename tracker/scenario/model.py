@@ -1,0 +1,209 @@
+"""The scenario: its tables, its fields, and how it is read, changed and named by a hash.
+
+A ``Scenario`` is frozen and valid. Whatever makes one (``load``, ``parse``, ``replace``) reports all problems at once,
+as a ``ScenarioError``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
+
+from tracker import chain as hidden_chain
+from tracker.costs.base import CostKeys, noise_factor
+from tracker.keys import Count, Keys, Matrix, Name, Number, Positive, Step, Vector, Whole, symmetric
+from tracker.samplers.base import SamplerKeys
+from tracker.scenario import reading
+from tracker.scenario.agreement import disagreements
+from tracker.scenario.errors import ScenarioError
+from tracker.scenario.own import wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+MOST_TABLES = 100
+MOST_TRIALS = 10**9
+
+
+def _tuple(value: Any) -> Any:
+    value = value.tolist() if isinstance(value, np.ndarray) else value
+    return tuple(value) if isinstance(value, list) else value
+
+
+class Gaussian(Keys):
+    """A start drawn from a Gaussian law, independently for each trial."""
+
+    mean: Vector
+    covariance: Matrix
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        covariance = symmetric(self.covariance, "covariance", definite=False)
+        if len(covariance) != len(self.mean):
+            size = f"{len(covariance)} x {len(covariance)}"
+            raise ValueError(f"covariance: {size}, but mean has {len(self.mean)} coordinates")
+        return self
+
+
+class Chain(Keys):
+    """The hidden chain with transition matrix I + alpha Q."""
+
+    alpha: Positive
+    Q: Matrix
+    initial: Annotated[str | tuple[Number, ...], BeforeValidator(_tuple)] = "stationary"
+
+    @model_validator(mode="after")
+    def _is_generator(self) -> Self:
+        if problems := hidden_chain.problems(self.Q, self.alpha):
+            raise ScenarioError(problems)
+        return self
+
+
+Switch = Annotated[tuple[Step, Name], BeforeValidator(_tuple)]
+
+
+class Schedule(Keys):
+    """Known switches in place of the chain."""
+
+    switches: Annotated[tuple[Switch, ...], BeforeValidator(_tuple), Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _increasing(self) -> Self:
+        steps = [step for step, _ in self.switches]
+        if steps[0] != 0:
+            raise ValueError(f"switches[0][0]: {steps[0]} must be 0: the schedule says the first mode too")
+        late = next((n for n in range(1, len(steps)) if steps[n] <= steps[n - 1]), None)
+        if late is not None:
+            raise ValueError(
+                f"switches[{late}][0]: {steps[late]} must be greater than {steps[late - 1]}, the step before"
+            )
+        return self
+
+
+class ForcedSwitch(Keys):
+    """The mode becomes ``to`` at step ``at``; the chain goes on from there."""
+
+    kind: Literal["switch"]
+    at: Step
+    to: Name
+
+
+class Outage(Keys):
+    """No gradient arrives for ``steps`` steps from ``at`` on."""
+
+    kind: Literal["outage"]
+    at: Step
+    steps: Count = Field(description="for how many steps no gradient arrives")
+
+
+INTERVENTIONS: dict[str, type[Keys]] = {"switch": ForcedSwitch, "outage": Outage}
+
+
+class Scenario(Keys):
+    """Everything that decides the outcome of a run. Change one with ``replace``."""
+
+    name: Name
+    description: str = Field(default="", max_length=10_000)
+    seed: Annotated[Whole, Field(ge=0, lt=2**63)] = 0
+    trials: Annotated[Whole, Field(ge=1, le=MOST_TRIALS)]
+    steps: Count
+    burn_in: Step = 0
+    record_every: Count = Field(default_factory=lambda data: max(1, int(data["steps"]) // 500))
+    start: Vector | Gaussian
+    chain: Chain | None = None
+    schedule: Schedule | None = None
+    interventions: tuple[ForcedSwitch | Outage, ...] = ()
+    modes: tuple[CostKeys, ...] = Field(min_length=1, max_length=MOST_TABLES)
+    samplers: tuple[SamplerKeys, ...] = Field(min_length=1, max_length=MOST_TABLES)
+    sweep: dict[str, Annotated[tuple[Any, ...], BeforeValidator(_tuple), Field(min_length=1)]] = Field(
+        default_factory=dict
+    )
+
+    _source: str | None = PrivateAttr(default=None)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if problems := disagreements(self.parts(), self.model_fields_set):
+            raise ScenarioError(problems)
+        return self
+
+    @property
+    def dimension(self) -> int:
+        """N."""
+        return len(self.start.mean if isinstance(self.start, Gaussian) else self.start)
+
+    @property
+    def start_mean(self) -> Array:
+        """The start, or its mean, shape (N,)."""
+        return np.array(self.start.mean if isinstance(self.start, Gaussian) else self.start, dtype=float)
+
+    @property
+    def start_factor(self) -> Array:
+        """F, shape (N, rank), with F F' the covariance of the start; rank 0 for a point."""
+        if isinstance(self.start, Gaussian):
+            return noise_factor(np.array(self.start.covariance, dtype=float))
+        return np.zeros((self.dimension, 0))
+
+    @property
+    def source(self) -> str | None:
+        """The text of the file, verbatim; None for a scenario that was changed since."""
+        return self._source
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the file's text, or of the content of a scenario that was changed since."""
+        text = self._source
+        if text is None:
+            text = json.dumps(self.content(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def parts(self) -> dict[str, Any]:
+        """Return the fields that were given, as they are."""
+        return {key: getattr(self, key) for key in type(self).model_fields if key in self.model_fields_set}
+
+    def content(self) -> dict[str, Any]:
+        """Return the fields that were given as tables, lists, numbers and text."""
+        return dict(reading.plain(self))
+
+    def toml(self) -> str:
+        """Return the scenario as a file: verbatim if it came from one unchanged."""
+        return reading.written(self.content()) if self._source is None else self._source
+
+    def replace(self, **changes: Any) -> Scenario:
+        """Return a changed scenario, checked again; ``modes`` may hold costs of one's own (see ``OwnCost``)."""
+        from tracker.scenario.checks import checked  # it makes scenarios, so it reads this module first
+
+        data = {**self.parts(), **changes}
+        if "modes" in changes:
+            data["modes"] = wrapped(data["modes"], data["start"])
+        return checked(data)
+
+
+def parse(text: str, name: str = "scenario", settings: Sequence[str] = ()) -> Scenario:
+    """Return the scenario that a TOML text describes; ``name`` stands for the text in messages.
+
+    ``settings`` are changes ``"chain.alpha=1e-4"`` made before the check.
+    """
+    from tracker.scenario.addresses import assigned
+    from tracker.scenario.checks import checked
+
+    data = reading.tables(text, name)
+    scenario = checked(assigned(data, settings) if settings else data)
+    if not settings:
+        scenario._source = text
+    return scenario
+
+
+def load(path: str | Path, settings: Sequence[str] = ()) -> Scenario:
+    """Return the scenario in a file; see ``parse``."""
+    path = Path(path)
+    return parse(reading.read(path), path.name, settings)

@@ -1,0 +1,129 @@
+"""Is a step size stable, and in which regime does it stand to the chain: what can be said before a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tracker import chain as hidden_chain
+from tracker import skew
+from tracker.costs.base import expected_gradient
+from tracker.costs.quadratic import QuadraticKeys
+from tracker.samplers.base import SkewKeys
+from tracker.scenario.build import skew_matrix
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from tracker.scenario.build import Mode
+    from tracker.scenario.model import Scenario
+
+    Array = NDArray[np.float64]
+
+SLOW, FAST = 0.1, 10.0
+DIFFERENCE = 1e-5  # of a coordinate, relative, in a numerical Hessian
+
+
+class StabilityLimit(NamedTuple):
+    """Steps of ``sampler`` in ``mode`` are mean-square stable below ``limit``.
+
+    exact : the cost is quadratic; otherwise it is linearised at its minimiser
+    skew : "none"; "first", the limit is that of the S it begins with; "random", S is drawn and the limit is that of S = 0
+    """
+
+    sampler: str
+    mode: str
+    epsilon: float
+    limit: float
+    exact: bool
+    skew: str
+
+
+def regime(ratio: float) -> str:
+    """Return the class of ratio = alpha / epsilon: a label, not a finding."""
+    if ratio < SLOW:
+        return "slow"
+    return "fast" if ratio > FAST else "matched"
+
+
+def regimes(scenario: Scenario) -> list[dict[str, Any]]:
+    """Return {sampler, ratio, class} for each sampler; none without a chain."""
+    if scenario.chain is None:
+        return []
+    ratios = [(sampler.name, scenario.chain.alpha / sampler.epsilon) for sampler in scenario.samplers]
+    return [{"sampler": name, "ratio": ratio, "class": regime(ratio)} for name, ratio in ratios]
+
+
+def stability_limits(scenario: Scenario, modes: Sequence[Mode] | None = None) -> list[StabilityLimit]:
+    """Return the limit of each sampler in each mode: of quadratic modes, and of all if they are given built."""
+    found = []
+    for sampler in scenario.samplers:
+        S = skew_matrix(sampler, scenario)
+        kind = "none" if not isinstance(sampler, SkewKeys) else "random" if S is None else "first"
+        S = np.zeros((scenario.dimension, scenario.dimension)) if S is None else _clipped(sampler, S)
+        for index, keys in enumerate(scenario.modes):
+            exact = isinstance(keys, QuadraticKeys)
+            for H in _hessians(keys, modes[index] if modes is not None else None):
+                limit = skew.stability_limit(H, S)
+                found.append(StabilityLimit(sampler.name, keys.name, sampler.epsilon, limit, exact, kind))
+    return found
+
+
+def _clipped(sampler: Any, S: Array) -> Array:
+    """Return the S that a sampler with bounds begins with."""
+    bounds = getattr(sampler, "skew_bounds", None)
+    return S if bounds is None or not isinstance(sampler, SkewKeys) else skew.clip(S, *bounds)
+
+
+def _hessians(keys: Any, mode: Mode | None) -> list[Array]:
+    if isinstance(keys, QuadraticKeys):
+        return [np.array(keys.curvature, dtype=float)]
+    if mode is None:
+        return []
+    # one for each minimiser, of which the stiffest is what counts
+    stiffest = max((numerical_hessian(mode.cost, point) for point in mode.minimisers), key=_stiffness)
+    return [stiffest] if np.isfinite(stiffest).all() else []
+
+
+def _stiffness(H: Array) -> float:
+    return float(np.linalg.norm(H))
+
+
+def numerical_hessian(cost: Any, theta: Array) -> Array:
+    """Return the Hessian of the expected cost at ``theta`` by central differences of its gradient."""
+    H = np.empty((theta.size, theta.size))
+    ahead, behind = np.empty(theta.size), np.empty(theta.size)
+    for d in range(theta.size):
+        step = np.zeros(theta.size)
+        step[d] = DIFFERENCE * (1.0 + abs(theta[d]))
+        expected_gradient(cost, theta + step, ahead)
+        expected_gradient(cost, theta - step, behind)
+        H[d] = (ahead - behind) / (2.0 * step[d])
+    return np.asarray((H + H.T) / 2.0, dtype=np.float64)
+
+
+def warnings(scenario: Scenario, modes: Sequence[Mode] | None = None) -> list[str]:
+    """Return a sentence for each thing that is allowed and probably not meant."""
+    found = []
+    chain = scenario.chain
+    if chain is not None and not hidden_chain.is_irreducible(chain.Q):
+        found.append("chain.Q: reducible: some modes are never reached, or never left for others")
+    if scenario.schedule is not None:
+        late = sum(step >= scenario.steps for step, _ in scenario.schedule.switches)
+        if late:
+            found.append(f"schedule.switches: {late} of them come after the last step, {scenario.steps - 1}")
+    found += [_too_large(s) for s in stability_limits(scenario, modes) if not s.epsilon < s.limit]
+    return found
+
+
+def _too_large(s: StabilityLimit) -> str:
+    which = {"none": "", "first": " with its first S", "random": " with S = 0 (its own S is random)"}[s.skew]
+    how = "" if s.exact else ", linearised at the minimiser"
+    return (
+        f'samplers "{s.sampler}": epsilon: {s.epsilon:g} is not mean-square stable in mode "{s.mode}"{how}: '
+        f"the limit is {s.limit:.6g}{which}"
+    )

@@ -1,0 +1,291 @@
+"""From a scenario to measured trials: what the loop is given, and what it leaves.
+
+A shard of trials is a pure function of the scenario and the indices of its trials: streams are addressed by
+(role, trial), so nothing depends on workers, on the size of shards or blocks, or on the order in which things finish.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tracker import skew as skew_algebra
+from tracker.bins import AGE_BITS, WAIT_BITS, bin_of
+from tracker.costs.base import measure_size, observation_size
+from tracker.environment import Environment, Outage, Plan, Switch
+from tracker.loop import DIVERGED, RESETS, Block, Layout, Ledger, advance
+from tracker.samplers.base import MovingSkewKeys, SamplerKeys, SkewKeys, skew_of, state_size, unpack
+from tracker.samplers.baselines import BASELINES
+from tracker.scenario import build_modes, initial_law, skew_matrix
+from tracker.streams import SKEW, START, entropy_words, normals_by_trial
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from tracker.environment import Timeline
+    from tracker.scenario import Mode, Scenario
+
+    Array = NDArray[np.float64]
+    Arrays = dict[str, NDArray[Any]]
+
+CELL_FLOATS = 1280  # normals drawn at a time: few enough to stay in the first-level cache
+LARGEST_CELL, SMALLEST_CELL = 128, 8
+BLOCK_SECONDS = 0.25  # a kernel call should return within this time, so that an interruption is felt
+FIRST_BLOCK = 50_000  # trial-steps of the first call, before anything is known about the speed
+MOST_SEGMENTS = 500_000  # of a block, over its trials: bounds memory when the chain moves fast
+
+
+class Contestant(NamedTuple):
+    """A sampler or a baseline of a run; ``keys`` is None for a baseline, ``skew`` None where S_0 is drawn."""
+
+    name: str
+    keys: SamplerKeys | None
+    parameters: Any
+    skew: Array | None
+
+    @property
+    def has_skew(self) -> bool:
+        """Whether it carries an S."""
+        return isinstance(self.keys, SkewKeys)
+
+    @property
+    def moves_skew(self) -> bool:
+        """Whether its S changes, and is therefore recorded."""
+        return isinstance(self.keys, MovingSkewKeys)
+
+
+class Problem(NamedTuple):
+    """A scenario, built: all that shards share."""
+
+    scenario: Scenario
+    modes: tuple[Mode, ...]
+    contestants: tuple[Contestant, ...]
+    plan: Plan
+    layout: Layout
+    origin: Array
+    entropy: NDArray[np.uint64]
+
+    @property
+    def records(self) -> int:
+        """How many points of a trial are recorded."""
+        return self.layout.steps // self.layout.record_every + 1
+
+
+def prepare(scenario: Scenario) -> Problem:
+    """Build the costs, find their minimisers, and lay out what is measured."""
+    modes = build_modes(scenario)
+    N = scenario.dimension
+    contestants = [Contestant(s.name, s, s.build(), skew_matrix(s, scenario)) for s in scenario.samplers]
+    contestants += [Contestant(name, None, parameters, np.zeros((N, N))) for name, parameters in BASELINES.items()]
+    layout = Layout(
+        steps=scenario.steps,
+        burn_in=scenario.burn_in,
+        record_every=scenario.record_every,
+        cell=min(LARGEST_CELL, max(SMALLEST_CELL, CELL_FLOATS // N)),
+        modes=len(modes),
+        observation_size=max(1, *(observation_size(mode.cost) for mode in modes)),
+        measure_size=max(measure_size(mode.cost, N) for mode in modes),
+    )
+    # Moments are taken about a point near the action: no digits are lost where theta is large and moves little.
+    origin = np.mean([mode.minimisers.mean(axis=0) for mode in modes], axis=0)
+    return Problem(
+        scenario, modes, tuple(contestants), plan_of(scenario), layout, origin, entropy_words(scenario.seed)
+    )
+
+
+def plan_of(scenario: Scenario) -> Plan:
+    """Translate the names of modes into indices."""
+    index = {mode.name: i for i, mode in enumerate(scenario.modes)}
+    chain, schedule = scenario.chain, scenario.schedule
+    interventions = tuple(
+        Switch(event.at, index[event.to]) if event.kind == "switch" else Outage(event.at, event.steps)
+        for event in scenario.interventions
+    )
+    return Plan(
+        modes=len(index),
+        initial=initial_law(scenario),
+        Q=np.array(chain.Q, dtype=float) if chain is not None else None,
+        alpha=chain.alpha if chain is not None else None,
+        switches=tuple((step, index[name]) for step, name in schedule.switches) if schedule is not None else (),
+        interventions=interventions,
+    )
+
+
+def simulate(
+    problem: Problem,
+    trials: Sequence[int],
+    progress: Callable[[float], None] = lambda _: None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> tuple[Arrays, Array]:
+    """Run ``trials`` and return what was measured, by name with a leading trial axis, and the seconds per contestant.
+
+    ``progress`` is told how many steps (over trials and contestants) were taken; when ``cancelled`` says so, the run
+    stops with ``InterruptedError``.
+    """
+    index = np.array(trials, dtype=np.int64)
+    starts = start_points(problem, index)
+    skews = [start_skews(problem, contestant, index) for contestant in problem.contestants]
+    ledgers = [empty_ledger(problem, contestant, index.size) for contestant in problem.contestants]
+    seconds = np.zeros(len(ledgers))
+    environment = Environment(problem.plan, problem.scenario.seed, trials)
+    position, length = 0, first_block(problem, index.size)
+    while position < problem.layout.steps:
+        stop = min(position + length, problem.layout.steps)
+        block = _block(environment.advance(stop), environment)
+        slowest = 0.0
+        for n, contestant in enumerate(problem.contestants):
+            if cancelled():
+                raise InterruptedError
+            begun = time.thread_time()
+            _advance(problem, contestant, index, starts, skews[n], block, ledgers[n])
+            spent = time.thread_time() - begun
+            seconds[n] += spent
+            slowest = max(slowest, spent)
+            progress(float(index.size) * (stop - position))
+        position = stop
+        length = next_block(problem, index.size, length, slowest)
+    environment.close()
+    return collect(problem, index, ledgers, environment), seconds
+
+
+def compile_kernels(problem: Problem, note: Callable[[str], None] = lambda _: None) -> None:
+    """Compile or load the loop for each contestant, so that no trial waits for it."""
+    none = np.zeros(0, dtype=np.int64)
+    N = problem.origin.size
+    timeline = Block(0, 0, np.zeros(1, dtype=np.int64), none, none, none, none > 0, none)
+    for n, contestant in enumerate(problem.contestants):
+        note(f"compiling {contestant.name} ({n + 1} of {len(problem.contestants)})")
+        ledger = empty_ledger(problem, contestant, 0)
+        _advance(problem, contestant, none, np.zeros((0, N)), np.zeros((0, N, N)), timeline, ledger)
+
+
+def _advance(
+    problem: Problem,
+    contestant: Contestant,
+    trials: NDArray[np.int64],
+    starts: Array,
+    skews: Array,
+    block: Block,
+    ledger: Ledger,
+) -> None:
+    advance(
+        contestant.parameters,
+        problem.modes,
+        problem.entropy,
+        trials,
+        starts,
+        skews,
+        problem.origin,
+        problem.layout,
+        block,
+        ledger,
+    )
+
+
+def first_block(problem: Problem, trials: int) -> int:
+    """Return the length of the first block: whole cells, so that sums do not depend on it."""
+    return _cells(problem, FIRST_BLOCK / trials, trials)
+
+
+def next_block(problem: Problem, trials: int, length: int, slowest: float) -> int:
+    """Return the length of the next block, given the seconds that the slowest contestant took for the last one."""
+    growth = min(4.0, BLOCK_SECONDS / max(slowest, 1e-6))
+    return _cells(problem, length * growth, trials)
+
+
+def _cells(problem: Problem, steps: float, trials: int) -> int:
+    cell = problem.layout.cell
+    if problem.plan.Q is not None and problem.plan.alpha is not None:
+        leaving = problem.plan.alpha * float(np.abs(np.diag(problem.plan.Q)).max())
+        steps = min(steps, MOST_SEGMENTS / (trials * max(leaving, 1e-12)))
+    return cell * max(1, int(steps) // cell)
+
+
+def _block(timeline: Timeline, environment: Environment) -> Block:
+    arrays = (np.ascontiguousarray(a) for a in timeline[2:6])
+    return Block(timeline.start, timeline.stop, *arrays, np.ascontiguousarray(timeline.live), environment.present)
+
+
+def start_points(problem: Problem, trials: NDArray[np.int64]) -> Array:
+    """Return theta_0 of each trial, shape (T, N)."""
+    scenario = problem.scenario
+    factor = scenario.start_factor
+    normals = np.zeros((trials.size, factor.shape[1]))
+    normals_by_trial(problem.entropy, START, trials, normals)
+    # Not a matrix product: BLAS may round a row differently in batches of different size.
+    return np.ascontiguousarray(scenario.start_mean + (factor * normals[:, np.newaxis, :]).sum(axis=2))
+
+
+def start_skews(problem: Problem, contestant: Contestant, trials: NDArray[np.int64]) -> Array:
+    """Return S_0 of each trial, shape (T, N, N), before the bounds."""
+    N = problem.origin.size
+    if contestant.skew is not None:
+        return np.ascontiguousarray(np.broadcast_to(contestant.skew, (trials.size, N, N)))
+    normals = np.zeros((trials.size, N - 1))
+    normals_by_trial(problem.entropy, SKEW, trials, normals)
+    return np.array([skew_algebra.tridiagonal(row) for row in normals]).reshape(trials.size, N, N)
+
+
+def empty_ledger(problem: Problem, contestant: Contestant, trials: int) -> Ledger:
+    """Return the ledger of a contestant before its first step."""
+    layout, N = problem.layout, problem.origin.size
+    pairs = N * (N - 1) // 2 if contestant.moves_skew else 0
+    return Ledger(
+        state=np.zeros((trials, state_size(contestant.parameters, N))),
+        streams=np.zeros((trials, 4, 4), dtype=np.uint64),
+        marks=np.tile(np.array([-1, -1, 0], dtype=np.int64), (trials, 1)),
+        sums=np.zeros((trials, layout.modes + bin_of(layout.steps, AGE_BITS) + 1, 4)),
+        waits=np.zeros((trials, bin_of(layout.steps, WAIT_BITS) + 1, 2), dtype=np.int64),
+        moments=np.zeros((trials, N + 1, N)),
+        trace=np.full((trials, problem.records, 3 + N + pairs), np.nan),
+    )
+
+
+def collect(
+    problem: Problem, trials: NDArray[np.int64], ledgers: Sequence[Ledger], environment: Environment
+) -> Arrays:
+    """Name what the ledgers and the environment hold; axes are (trial, sampler, ...)."""
+    N, X = problem.origin.size, problem.layout.modes
+
+    def by_sampler(pick: Callable[[Ledger], NDArray[Any]]) -> NDArray[Any]:
+        return np.stack([pick(ledger) for ledger in ledgers], axis=1)
+
+    counts = environment.counts
+    moving = [ledger.trace[:, :, 3 + N :] for c, ledger in zip(problem.contestants, ledgers, strict=True) if c.moves_skew]
+    skew_trace = np.stack(moving, axis=1) if moving else np.zeros((trials.size, 0, problem.records, N * (N - 1) // 2))
+    return {
+        "trial": trials,
+        "mode": np.nan_to_num(ledgers[-1].trace[:, :, 0], nan=-1).astype(np.int16),
+        "final_mode": environment.present,
+        "switches": environment.switches,
+        "jumps": counts.jumps,
+        "censored": counts.censored,
+        "exits": counts.exits,
+        "at_risk": counts.at_risk,
+        "error": by_sampler(lambda ledger: ledger.trace[:, :, 1]),
+        "excess": by_sampler(lambda ledger: ledger.trace[:, :, 2]),
+        "theta": by_sampler(lambda ledger: ledger.trace[:, :, 3 : 3 + N]),
+        "skew": skew_trace,
+        "final": by_sampler(lambda ledger: ledger.state[:, :N]),
+        "final_skew": np.stack([_final_skew(problem, *pair) for pair in zip(problem.contestants, ledgers, strict=True)], axis=1),
+        "moments": by_sampler(lambda ledger: ledger.moments),
+        "by_mode": by_sampler(lambda ledger: ledger.sums[:, :X]),
+        "by_age": by_sampler(lambda ledger: ledger.sums[:, X:]),
+        "waits": by_sampler(lambda ledger: ledger.waits),
+        "diverged": by_sampler(lambda ledger: ledger.marks[:, DIVERGED]),
+        "resets": by_sampler(lambda ledger: ledger.marks[:, RESETS]),
+    }
+
+
+def _final_skew(problem: Problem, contestant: Contestant, ledger: Ledger) -> Array:
+    """Return S(i, j), i > j, at the last step, shape (T, pairs); nan where there is no S."""
+    N = problem.origin.size
+    pairs = np.full((len(ledger.state), N * (N - 1) // 2), np.nan)
+    if contestant.has_skew:
+        for row, buffer in zip(pairs, ledger.state, strict=True):
+            skew_of(contestant.parameters, unpack(contestant.parameters, N, buffer), row)
+    return pairs
