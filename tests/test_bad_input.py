@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-import datetime
+import datetime as dt
 import math
 import os
 import random
@@ -362,7 +362,7 @@ def test_a_wrong_setting_names_the_nearest(tmp_path: Path) -> None:
     assert code == 3
     assert lines[0] == "--set chian.alpha: unknown address; did you mean chain.alpha?"
     assert lines[1].startswith('--set name: "abc" is not a TOML value')
-    assert lines[2] == '--set steps: "steps" must be KEY=VALUE'
+    assert lines[2] == "--set steps: must be KEY=VALUE"
 
 
 def test_a_file_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -400,7 +400,7 @@ JUNK: list[Any] = [
     ),
     *([], [[]], [[[]]], [1], [1, 2], [[1, 2], [3, 4]], [[0, 1], [-1, 0]], [["a"]], [[0, "one"], [5, "two"]]),
     *({}, {"a": 1}, {"radius": 1e308}, {"mean": [0, 0], "covariance": [[1, 0], [0, 1]]}, {"chain.alpha": [1, -1]}),
-    *(datetime.date(2026, 1, 1), datetime.time(1)),
+    *(dt.date(2026, 1, 1), dt.time(1)),
 ]
 
 
@@ -422,8 +422,8 @@ def spoil(table: Any, rng: random.Random) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_whatever_is_spoilt_is_valid_or_a_scenario_error(seed: int) -> None:
-    rng = random.Random(seed)
-    valid = 0
+    rng = random.Random(seed)  # noqa: S311
+    valid, lines = 0, []
     for _ in range(300):
         data = tomllib.loads(GOOD)
         for _ in range(rng.choice([1, 1, 2, 3])):
@@ -431,12 +431,13 @@ def test_whatever_is_spoilt_is_valid_or_a_scenario_error(seed: int) -> None:
         try:
             scenario = checked(data)
         except ScenarioError as error:
-            assert all(line.isprintable() and not any(word in line for word in JARGON) for line in error.problems)
+            lines += error.problems
         else:
             valid += 1
             assert parse(scenario.toml()).content() == scenario.content()
             warnings(scenario)
             refusals(scenario)
+    assert all(line.isprintable() and not any(word in line for word in JARGON) for line in lines)
     assert 0 < valid < 150  # the spoiling spoils, but not everything
 
 

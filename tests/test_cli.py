@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from tracker.cli import app
 from tracker.cli.progress import reporter
 from tracker.cli.run import print_summary
-from tracker.cli.show import jsonable
+from tracker.plain import jsonable
 from tracker.scenario import json_schema, load
 
 ROOT = Path(__file__).parents[1]

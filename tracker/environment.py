@@ -136,20 +136,22 @@ class Timeline(NamedTuple):
 class _Chance:
     """All that the chain leaves to chance, drawn ahead: what a path reads does not depend on the size of the draws."""
 
-    def __init__(self, Q: Floats, alpha: float, initial: Floats) -> None:
+    def __init__(self, Q: Floats, alpha: float, initial: Floats, steps: int) -> None:
         self._initial = np.cumsum(initial)
         self._leave = np.cumsum(chain.embedded_law(Q), axis=1)
         self._exit = chain.exit_probability(Q, alpha)
+        visits = steps * float(self._exit.max())
+        self._first = int(min(FIRST_DRAW + visits + 2 * np.sqrt(visits), LARGEST_DRAW))
 
     def begin(self, seed: int, trials: Sequence[int]) -> tuple[list[int], list[Iterator[Visit]]]:
         """Modes at step 0, and the visits of each trial; the first pairs of all trials are looked up at once."""
         sequences = (np.random.SeedSequence(seed, spawn_key=(CHAIN_ROLE, trial)) for trial in trials)
         streams = [np.random.Generator(np.random.SFC64(sequence)) for sequence in sequences]
-        pairs = np.array([stream.random((FIRST_DRAW, 2)) for stream in streams]).reshape(-1, 2)
+        pairs = np.array([stream.random((self._first, 2)) for stream in streams]).reshape(-1, 2)
         first = self._look_up(pairs)
-        mode = chain.next_mode(pairs[::FIRST_DRAW, 0], self._initial).tolist()
+        mode = chain.next_mode(pairs[:: self._first, 0], self._initial).tolist()
         visits = [
-            self._visits(first[FIRST_DRAW * n : FIRST_DRAW * (n + 1)], stream) for n, stream in enumerate(streams)
+            self._visits(first[self._first * n : self._first * (n + 1)], stream) for n, stream in enumerate(streams)
         ]
         return mode, visits
 
@@ -250,9 +252,11 @@ class Environment:
     seed : int
     trials : sequence of int
         Indices of T trials; the path of one does not depend on the others.
+    steps : int
+        How far it will probably go: only says how much is drawn at once to begin with.
     """
 
-    def __init__(self, plan: Plan, seed: int, trials: Sequence[int]) -> None:
+    def __init__(self, plan: Plan, seed: int, trials: Sequence[int], steps: int = 0) -> None:
         self._plan = plan
         self._trials = len(trials)
         # Without chance nothing is drawn, and all trials share one path.
@@ -261,7 +265,7 @@ class Environment:
         if plan.Q is not None and plan.alpha is not None:
             a = chain.exit_probability(plan.Q, plan.alpha)
             if plan.modes > 1:
-                mode, visits = _Chance(plan.Q, plan.alpha, plan.initial).begin(seed, trials)
+                mode, visits = _Chance(plan.Q, plan.alpha, plan.initial, steps).begin(seed, trials)
                 self._by_chance = True
         paths = len(mode)
         self._stop, self._closed = 0, False

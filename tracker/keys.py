@@ -39,7 +39,7 @@ def _number(value: Any) -> Any:
 
 def _not_tiny(value: float) -> float:
     if value < SMALLEST:
-        raise ValueError(f"must not be too small: at least {SMALLEST:g}")
+        raise ValueError(f"must be at least {SMALLEST:g}")
     return value
 
 

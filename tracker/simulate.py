@@ -131,7 +131,7 @@ def simulate(
     skews = [start_skews(problem, contestant, index) for contestant in problem.contestants]
     ledgers = [empty_ledger(problem, contestant, index.size) for contestant in problem.contestants]
     seconds = np.zeros(len(ledgers))
-    environment = Environment(problem.plan, problem.scenario.seed, trials)
+    environment = Environment(problem.plan, problem.scenario.seed, trials, problem.layout.steps)
     position, length = 0, first_block(problem, index.size)
     while position < problem.layout.steps:
         stop = min(position + length, problem.layout.steps)

@@ -75,7 +75,7 @@ def run(
 ) -> None:
     """Run a scenario and print what came out.
 
-    Examples:
+    For example:
 
         tracker run scenarios/swapping_wells.toml
 
@@ -103,7 +103,7 @@ def validate(
     Prints the minimisers of each mode, the regime of each sampler, the stability limit of each step size, and what a
     run would cost.
 
-    Examples:
+    For example:
 
         tracker validate scenarios/swapping_wells.toml
 
@@ -119,7 +119,7 @@ def validate(
 def new(name: Annotated[str, typer.Argument(help="What the scenario is called; NAME.toml is written here.")]) -> None:
     """Write a small commented scenario to start from; it runs as it is.
 
-    Example:
+    For example:
 
         tracker new my-world && tracker run my-world.toml
     """
@@ -136,7 +136,7 @@ def list_(
 ) -> None:
     """List the scenarios in a folder with their claims, and the families of costs and kinds of samplers.
 
-    Examples:
+    For example:
 
         tracker list
 
@@ -154,7 +154,7 @@ def schema() -> None:
 
     Editors complete and check keys with it when a file begins with `#:schema ./scenario.schema.json`.
 
-    Example:
+    For example:
 
         tracker schema > scenarios/scenario.schema.json
     """

@@ -42,12 +42,11 @@ def _described(path: Path) -> dict[str, Any]:
 
     try:
         text = read(path)
-        claim = first_comment(text)
         s = parse(text, path.name)
-        size = f"{s.trials} x {s.steps:g}, N = {s.dimension}, {len(s.modes)} mode{'s'[: len(s.modes) > 1]}"
-        return {"file": path.name, "name": s.name, "size": size, "claim": claim}
     except ScenarioError as error:
         return {"file": path.name, "name": None, "size": "invalid", "claim": error.problems[0]}
+    size = f"{s.trials} x {s.steps:g}, N = {s.dimension}, {len(s.modes)} mode{'s'[: len(s.modes) > 1]}"
+    return {"file": path.name, "name": s.name, "size": size, "claim": first_comment(text)}
 
 
 def first_comment(text: str) -> str:

@@ -45,6 +45,8 @@ def _bar() -> Iterator[Progress]:
         began = time.monotonic()
 
         def show(done: float, total: float, note: str) -> None:
+            nonlocal began
+            began = began if done else time.monotonic()  # compiling is no stepping
             bar.update(task, completed=done, total=total, description=note, rate=_rate(done, began))
 
         yield show
@@ -56,7 +58,8 @@ def _lines() -> Progress:
     last_note = ""
 
     def show(done: float, total: float, note: str) -> None:
-        nonlocal told, last_note
+        nonlocal began, told, last_note
+        began = began if done else time.monotonic()  # compiling is no stepping
         tenths = int(10 * done / total) if total > 0 else 0
         if tenths > told:
             told = tenths

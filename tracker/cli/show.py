@@ -7,11 +7,12 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from tracker.plain import jsonable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,19 +38,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) 
 def print_json(value: Any, indent: int | None = None) -> None:
     """Print ``value`` as one JSON object: nan as null, infinity as "inf"."""
     print(json.dumps(jsonable(value), allow_nan=False, indent=indent))
-
-
-def jsonable(value: Any) -> Any:
-    """Return ``value`` in JSON's own types."""
-    if isinstance(value, dict):
-        return {str(key): jsonable(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [jsonable(entry) for entry in value]
-    if isinstance(value, (np.ndarray, np.generic)):
-        return jsonable(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
-    return value
 
 
 def number(value: float | None, digits: int = 4) -> str:

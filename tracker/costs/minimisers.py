@@ -81,16 +81,29 @@ def global_minimisers(cost: Any, start: Array, *, tolerance: float = TIE) -> Min
         return Minimisers(points[_order(points, np.ones(start.size))], float(lowest))
     centre, scale = search_region(cost, start)
     with np.errstate(all="ignore"):  # a descent may visit places where the cost overflows
-        ends = [_descend(cost, point, centre, scale) for point in _starting_points(start, centre, scale)]
-        ends = sorted((e for e in ends if e.value < np.inf), key=lambda e: e.value)
-        if not ends:
-            raise ValueError(f"the cost is not finite at any of {STARTS + 2} starting points around {_show(centre)}")
-        _refuse_if_bottomless(ends[0], np.maximum(scale, np.abs(start - centre)), centre)
+        ends = _descents(cost, start, centre, scale)
         ends = _distinct(_within(ends, HOPEFUL + tolerance), scale, COARSE)
         ends = sorted((_polish(cost, end, scale) for end in ends), key=lambda e: e.value)
     _refuse_if_unsettled(ends[0], scale)
     points = np.array([end.point for end in _distinct(_within(ends, tolerance), scale, SAME)])
     return Minimisers(points[_order(points, scale)], float(ends[0].value))
+
+
+def _descents(cost: Any, start: Array, centre: Array, scale: Array) -> list[_Descent]:
+    """Return the ends of the descents from all starting points, the lowest first."""
+    points = _starting_points(start, centre, scale)
+    lowest = np.nanmin([np.inf, *(_value_and_gradient(cost, point, np.empty(start.size)) for point in points)])
+    ends = []
+    for point in points:
+        end = _descend(cost, point, centre, scale)
+        if end.value < lowest:  # a descent that is lost in a plain, no lower than where others start, does no harm
+            lowest = end.value
+            _refuse_if_bottomless(end, np.maximum(scale, np.abs(start - centre)), centre)
+        if end.value < np.inf:
+            ends.append(end)
+    if not ends:
+        raise ValueError(f"the cost is not finite at any of {STARTS + 2} starting points around {_show(centre)}")
+    return sorted(ends, key=lambda e: e.value)
 
 
 def _refuse_if_bottomless(lowest: _Descent, reach: Array, centre: Array) -> None:

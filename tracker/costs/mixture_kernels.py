@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.compiled import helper
+from tracker.compiled import inlined
 from tracker.costs.base import (
     expected,
     expected_gradient,
@@ -78,31 +78,34 @@ class FullMixture(Mixture):
     __slots__ = ()
 
 
-@helper
+@inlined
 def _along(means: Array, component: int, theta: Array) -> float:
     """Return means[component]'theta."""
-    total = 0.0
-    for d in range(theta.size):
+    total = means[component, 0] * theta[0]
+    for d in range(1, theta.size):
         total += means[component, d] * theta[d]
     return total
 
 
-@helper
+@inlined
 def _shares(p: float, q: float, y: float, half_precision: float) -> tuple[float, float]:
-    """Return (w, 1 - w), each with full relative accuracy, by one exponential and no branch."""
-    odds = np.exp(min((q - p) * (2.0 * y - p - q) * half_precision, _EXPONENT_LIMIT))
+    """Return (w, 1 - w), each with full relative accuracy, by one exponential and no branch.
+
+    A step waits for this chain of operations more than for anything else: brackets keep it short.
+    """
+    odds = np.exp(min(((q - p) * half_precision) * (2.0 * y - (p + q)), _EXPONENT_LIMIT))
     w = 1.0 / (1.0 + odds)
     return w, odds * w
 
 
-@helper
+@inlined
 def _surprise(p: float, q: float, y: float, half_precision: float) -> float:
     """Return -log(exp(-(y - p)^2/2v) + exp(-(y - q)^2/2v))."""
     a, b = (y - p) * (y - p) * half_precision, (y - q) * (y - q) * half_precision
     return float(min(a, b) - np.log1p(np.exp(-abs(a - b))))
 
 
-@helper
+@inlined
 def _prior(theta: Array, prior_mean: Array, precision: Array, constant: float) -> float:
     """Return -log prior(theta), with ``constant`` in place of the prior's own."""
     c = constant
@@ -126,11 +129,11 @@ def _gradient(cost: Mixture, theta: Array, z: Array, out: Array) -> None:
     pull_p = w * (cost.slope * (p - y))  # bracketed so that the product does not wait for the exponential
     pull_q = rest * (cost.slope * (q - y))
     for d in range(theta.size):
-        pull = pull_p * means[0, d] + pull_q * means[1, d]
-        out[d] = cost.precision[d] * (theta[d] - cost.prior_mean[d]) + pull
+        g = cost.precision[d] * (theta[d] - cost.prior_mean[d])
+        out[d] = g + pull_p * means[0, d] + pull_q * means[1, d]
 
 
-@helper
+@inlined
 def _add_curvature(theta: Array, y: float, cost: Mixture, factor: float, out: Array) -> None:
     """Add ``factor`` times the Hessian of -log p(y | theta) to ``out`` (N, N)."""
     means, inverse = cost.means, 2.0 * cost.half_precision
@@ -147,7 +150,7 @@ def _add_curvature(theta: Array, y: float, cost: Mixture, factor: float, out: Ar
             out[d, e] += along_p * means[0, e] + along_q * means[1, e]
 
 
-@helper
+@inlined
 def _set_prior_curvature(precision: Array, out: Array) -> None:
     for d in range(precision.size):
         for e in range(precision.size):

@@ -138,7 +138,7 @@ def langevin_move(theta: Array, S: Array, g: Array, w: Array, epsilon: float, no
         drift = g[d]
         for e in range(theta.size):
             drift += S[d, e] * g[e]
-        theta[d] += noise * w[d] - epsilon * drift
+        theta[d] = theta[d] + noise * w[d] - epsilon * drift
 
 
 @inlined

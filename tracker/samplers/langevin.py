@@ -55,7 +55,7 @@ def _step(sampler: Langevin, state: State, cost: Any, k: int, z: Array, w: Array
     theta, g = state.theta, state.g
     gradient(cost, theta, z, g)
     for d in range(theta.size):
-        theta[d] += sampler.noise * w[d] - sampler.epsilon * g[d]
+        theta[d] = theta[d] + sampler.noise * w[d] - sampler.epsilon * g[d]
 
 
 class LangevinKeys(SamplerKeys):

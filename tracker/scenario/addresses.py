@@ -36,9 +36,10 @@ def assigned(data: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]
     changed, problems = dict(data), []
     for setting in settings:
         address, equals, text = setting.partition("=")
+        if not equals:
+            problems.append(f"--set {shown(setting)[1:-1]}: must be KEY=VALUE")
+            continue
         try:
-            if not equals:
-                raise ScenarioError([f"{shown(setting)} must be KEY=VALUE"])
             changed = put(changed, address.strip(), reading.value(text.strip()))
         except ScenarioError as error:
             problems += [f"--set {address.strip()}: {problem}" for problem in error.problems]
@@ -49,10 +50,8 @@ def assigned(data: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]
 
 def put(data: Mapping[str, Any], address: str, value: Any) -> dict[str, Any]:
     """Return ``data`` with ``value`` at ``address``."""
-    known = set(_addresses(data))
-    if address not in known:
-        guess = nearest(address, known)
-        raise ScenarioError([f"unknown address{f'; did you mean {guess}?' if guess else ''}"])
+    if (wrong := _unknown_address(data, address)) is not None:
+        raise ScenarioError([wrong])
     top, *rest = address.split(".")
     if not rest:
         return {**data, top: value}
@@ -64,6 +63,14 @@ def put(data: Mapping[str, Any], address: str, value: Any) -> dict[str, Any]:
         for index, entry in enumerate(data[top])
     ]
     return {**data, top: entries}
+
+
+def _unknown_address(data: Mapping[str, Any], address: str) -> str | None:
+    known = dict.fromkeys(_addresses(data))
+    if address in known:
+        return None
+    guess = nearest(address, known)
+    return f"unknown address{f'; did you mean {guess}?' if guess else ''}"
 
 
 def _within(table: Any, path: Sequence[str], value: Any) -> dict[str, Any]:
@@ -136,15 +143,13 @@ def sweep_problems(parts: Mapping[str, Any]) -> list[str]:
     base = {key: part for key, part in parts.items() if key != "sweep"}
     problems = []
     for address, values in sweep.items():
+        place = f'sweep."{shown(address)[1:-1]}"'
+        if (wrong := _unknown_address(base, address)) is not None or address == "sweep":
+            problems.append(f"{place}: {wrong or 'a sweep cannot be swept'}")
+            continue
         for index, value in enumerate(values):
             try:
-                if address.partition(".")[0] == "sweep":
-                    raise ScenarioError(["a sweep cannot be swept"])
                 checked(put(base, address, value))
             except ScenarioError as error:
-                place = f'sweep."{shown(address)[1:-1]}"'
-                if error.problems[0].startswith(("unknown address", "a sweep")):
-                    problems.append(f"{place}: {error.problems[0]}")
-                    break
                 problems += [f"{place}[{index}]: {problem}" for problem in error.problems]
     return problems

@@ -133,9 +133,9 @@ def _world(parts: Parts, given: set[str]) -> Iterator[str]:
 
 
 def _chain(chain: Any, modes: int, names: list[str] | None) -> Iterator[str]:
-    X = len(chain.Q)
-    if X != modes:
-        yield f"chain.Q: {X} x {X}, but there {'is 1 mode' if modes == 1 else f'are {modes} modes'}"
+    size = len(chain.Q)
+    if size != modes:
+        yield f"chain.Q: {size} x {size}, but there {'is 1 mode' if modes == 1 else f'are {modes} modes'}"
     initial = chain.initial
     if initial == "stationary":
         try:

@@ -178,6 +178,12 @@ class Scenario(Keys):
         """Return the scenario as a file: verbatim if it came from one unchanged."""
         return reading.written(self.content()) if self._source is None else self._source
 
+    def written_as(self, text: str) -> Scenario:
+        """Return the scenario with ``text`` as the file it came from."""
+        copy = self.model_copy()
+        copy._source = text  # noqa: SLF001  (its own)
+        return copy
+
     def replace(self, **changes: Any) -> Scenario:
         """Return a changed scenario, checked again; ``modes`` may hold costs of one's own (see ``OwnCost``)."""
         from tracker.scenario.checks import checked  # it makes scenarios, so it reads this module first
@@ -198,9 +204,7 @@ def parse(text: str, name: str = "scenario", settings: Sequence[str] = ()) -> Sc
 
     data = reading.tables(text, name)
     scenario = checked(assigned(data, settings) if settings else data)
-    if not settings:
-        scenario._source = text
-    return scenario
+    return scenario if settings else scenario.written_as(text)
 
 
 def load(path: str | Path, settings: Sequence[str] = ()) -> Scenario:
