@@ -1,0 +1,467 @@
+"""The loop against a naive transcription (naive.py), step by step; and compiled against interpreted.
+
+Compiling a pair (sampler, family of costs) takes seconds, so by default every sampler and every family is compiled at
+least once, and all pairs run interpreted. ``TRACKER_ALL_KERNELS=1`` compiles all pairs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import naive
+import numpy as np
+import pytest
+
+from tracker import simulate as engine
+from tracker.loop import advance
+from tracker.metrics.averages import pooled_moments
+from tracker.samplers import SAMPLERS
+from tracker.samplers.base import unpack
+from tracker.scenario.checks import checked
+
+ORACLE = 1e-12  # relative to the largest entry of the path: the order of additions differs
+QUADRATURE = 1e-10  # of the expected cost of a streaming mixture: two quadratures
+STEPS, BURN_IN, SEED, TRIALS = 500, 60, 2**40 + 11, (0, 7)
+CHAIN = {"alpha": 0.03, "Q": [[-1.0, 1.0], [0.6, -0.6]], "initial": [0.5, 0.5]}
+OUTAGE, FORCED = (101, 37), 333
+LOW, HIGH = -0.45, 0.6
+
+MOVING = {"skew": 0.8, "skew_bounds": [LOW, HIGH]}  # S_0 is outside the bounds
+KINDS: dict[str, dict[str, Any]] = {
+    "langevin": {"kind": "langevin"},
+    "accelerated": {"kind": "accelerated", "skew": "random"},
+    "hessian": {"kind": "hessian", **MOVING, "skew_step": 0.05},
+    "ascent": {"kind": "hessian", **MOVING, "skew": "random", "skew_step": -0.05},
+    "resets": {"kind": "hessian", **MOVING, "skew_step": 0.02, "tangent_limit": 0.25},
+    "spsa": {"kind": "spsa", **MOVING, "skew_step": 0.3},
+    "spsa-same": {"kind": "spsa", **MOVING, "skew_step": 0.3, "cost_observation": "same"},
+    "spsa-hold": {"kind": "spsa", **MOVING, "skew": "random", "skew_step": 0.3, "hold": 7, "perturbation": 0.2},
+    "spsa-hold-same": {"kind": "spsa", **MOVING, "skew_step": 0.3, "hold": 4, "cost_observation": "same"},
+    "two": {"kind": "two-timescale-spsa", **MOVING, "skew_step": 0.2, "inner_steps": 3},
+    "two-same": {
+        "kind": "two-timescale-spsa", **MOVING, "skew_step": 0.2, "inner_steps": 2, "cost_observation": "same",
+        "perturbation": 0.3,
+    },
+    "wandering": {"kind": "wandering", **MOVING, "skew_step": 0.2},
+}  # fmt: skip
+BASELINES = ["frozen", "oracle"]
+
+H = [[2.0, 0.3], [0.3, 1.0]], [[1.0, -0.2], [-0.2, 1.5]]
+M = [1.0, -1.0], [-1.0, 0.5]
+COVARIANCE = [[0.5, 0.1], [0.1, 0.4]]
+WELLS = "(a^2 - 1)^2/2 {} 0.4*a + 2*b^2 + 0.3*a*b + b^4/4"
+BASIS = np.array([[0.8, 0.6], [-0.5, 0.9]])
+EXAMPLE_1 = {
+    "cost": "mixture", "means": [[1, 0], [1, 1]], "variance": 2, "prior_mean": [0, 0.5], "prior_variance": [10, 1],
+    "horizon": 12, "target": {"radius": 0.5},
+}  # fmt: skip
+STREAM = {**EXAMPLE_1, "truth": [0, 1], "data": "stream"}
+STORED = {**EXAMPLE_1, "truth": [1.5, -2], "data_seed": 4}
+
+
+def wells(sign: str, **keys: Any) -> dict[str, Any]:
+    return {
+        "cost": "polynomial", "variables": ["a", "b"], "formula": WELLS.format(sign), "gradient_noise": COVARIANCE,
+        "target": {"radius": 0.4}, **keys,
+    }  # fmt: skip
+
+
+WORLDS: dict[str, list[dict[str, Any]]] = {
+    "quadratic": [
+        {"cost": "quadratic", "curvature": h, "minimum": m, "gradient_noise": COVARIANCE}
+        for h, m in zip(H, M, strict=True)
+    ],
+    "polynomial": [wells("-"), wells("+")],
+    "basis": [wells(sign, basis=BASIS.tolist()) for sign in "-+"],
+    "sweep-stream": [{**STORED, "data": "sweep"}, STREAM],
+    "shuffle-stream": [{**STORED, "data": "shuffle"}, STREAM],
+    "full": [{**STORED, "data": "full"}, {**STORED, "data": "full", "data_seed": 5, "truth": [0, 1]}],
+}
+EVERY = [*KINDS, *BASELINES]
+INTERPRETED = {**dict.fromkeys(WORLDS, EVERY), "shuffle-stream": ["langevin", "spsa-hold", "two", "oracle"]}
+COMPILED = {
+    "quadratic": ["langevin", "accelerated", "wandering", *BASELINES],
+    "polynomial": ["hessian", "ascent", "resets", "spsa", "spsa-same", "spsa-hold", "spsa-hold-same"],
+    "sweep-stream": ["two", "two-same"],
+}
+if os.environ.get("TRACKER_ALL_KERNELS") == "1":
+    INTERPRETED = COMPILED = dict.fromkeys(WORLDS, EVERY)
+EXACT = {"quadratic", "polynomial"}  # + - * / sqrt only: compiled and interpreted agree bit for bit
+
+CASES = [
+    *(pytest.param(world, name, False, id=f"interpreted-{world}-{name}") for world in WORLDS for name in INTERPRETED[world]),
+    *(pytest.param(world, name, True, id=f"compiled-{world}-{name}") for world in COMPILED for name in COMPILED[world]),
+]
+
+
+@contextmanager
+def interpreted() -> Iterator[None]:
+    """Let ``simulate`` run the loop in the interpreter; its 64-bit words are meant to overflow."""
+    with pytest.MonkeyPatch.context() as patch, np.errstate(over="ignore"):
+        patch.setattr(engine, "advance", advance.interpreted)
+        yield
+
+
+def scenario_of(modes: list[dict[str, Any]], samplers: list[dict[str, Any]], **changes: Any) -> Any:
+    """A scenario with short defaults."""
+    data = {"name": "test", "seed": SEED, "trials": 8, "steps": STEPS, "record_every": 1, "start": [0.5, 0.0], **changes}
+    return checked({
+        **data,
+        "modes": [{"name": f"mode-{i}", **mode} for i, mode in enumerate(modes)],
+        "samplers": [{"name": f"sampler-{i}", "epsilon": 0.04, "beta": 3.0, **keys} for i, keys in enumerate(samplers)],
+    })  # fmt: skip
+
+
+def keys_of(world: str, name: str) -> dict[str, Any]:
+    """The keys of a sampler; the costs of a mixture are larger, and so are their differences, hence shorter steps."""
+    shorter = 0.2 if "means" in WORLDS[world][0] else 1.0
+    keys = {"epsilon": 0.04 * shorter, "beta": 3.0, **KINDS.get(name, {"kind": name})}
+    if KINDS.get(name, {}).get("kind") in ("spsa", "two-timescale-spsa"):
+        keys["skew_step"] *= shorter
+    return keys
+
+
+@cache
+def problem_of(world: str) -> engine.Problem:
+    return engine.prepare(
+        scenario_of(
+            WORLDS[world],
+            [{"name": name, **keys_of(world, name)} for name in KINDS],
+            burn_in=BURN_IN,
+            start={"mean": [0.5, 0.0], "covariance": [[0.3, 0.1], [0.1, 0.2]]},
+            chain=CHAIN,
+            interventions=[
+                {"kind": "outage", "at": OUTAGE[0], "steps": OUTAGE[1]},
+                {"kind": "switch", "at": FORCED, "to": "mode-0"},
+                {"kind": "switch", "at": FORCED + 20, "to": "mode-1"},
+            ],
+        )
+    )
+
+
+@cache
+def arrays_of(world: str, compiled: bool) -> dict[str, dict[str, Any]]:
+    """What ``simulate`` returns of each contestant, first axis the trial."""
+    names = (COMPILED if compiled else INTERPRETED)[world]
+    whole = problem_of(world)
+    problem = whole._replace(contestants=tuple(c for c in whole.contestants if c.name in names))
+    if compiled:
+        arrays, _ = engine.simulate(problem, TRIALS)
+    else:
+        with interpreted():
+            arrays, _ = engine.simulate(problem, TRIALS)
+    shared = {"trial", "mode", "final_mode", "switches", "jumps", "censored", "exits", "at_risk", "skew"}
+    found = {}
+    moving = 0
+    for n, contestant in enumerate(problem.contestants):
+        mine = {key: array if key in shared else array[:, n] for key, array in arrays.items()}
+        mine["skew"] = arrays["skew"][:, moving] if contestant.moves_skew else np.zeros((len(TRIALS), STEPS + 1, 0))
+        moving += contestant.moves_skew
+        found[contestant.name] = mine
+    return found
+
+
+def naive_costs(world: str) -> list[Any]:
+    """The modes of a world, transcribed; only the minimisers are the engine's (test_minimisers checks them)."""
+    built = problem_of(world).modes
+    if world == "quadratic":
+        quarter = float(np.linalg.norm(np.subtract(*M))) / 4
+        return [naive.quadratic(h, m, COVARIANCE, quarter) for h, m in zip(H, M, strict=True)]
+    if world in ("polynomial", "basis"):
+        costs = [naive_wells(sign, mode.minimisers) for sign, mode in zip((-1, 1), built, strict=True)]
+        return costs if world == "polynomial" else [naive.in_basis(cost, BASIS) for cost in costs]
+    return [naive_mixture(keys, mode.minimisers) for keys, mode in zip(WORLDS[world], built, strict=True)]
+
+
+def naive_wells(sign: int, minimisers: np.ndarray) -> naive.Smooth:
+    return naive.Smooth(
+        C=lambda u: (u[0] ** 2 - 1) ** 2 / 2 + sign * 0.4 * u[0] + 2 * u[1] ** 2 + 0.3 * u[0] * u[1] + u[1] ** 4 / 4,
+        slope=lambda u: np.array(
+            [2 * u[0] * (u[0] ** 2 - 1) + sign * 0.4 + 0.3 * u[1], 4 * u[1] + 0.3 * u[0] + u[1] ** 3]
+        ),
+        curvature=lambda u: np.array([[6 * u[0] ** 2 - 2, 0.3], [0.3, 4 + 3 * u[1] ** 2]]),
+        factor=np.linalg.cholesky(np.array(COVARIANCE)),
+        minimisers=minimisers,
+        radius=0.4,
+    )
+
+
+def naive_mixture(keys: dict[str, Any], minimisers: np.ndarray) -> naive.Mixture:
+    means, truth, T = np.array(keys["means"], dtype=float), np.array(keys["truth"], dtype=float), keys["horizon"]
+    y = np.zeros(0)
+    if "data_seed" in keys:
+        rng = np.random.default_rng(keys["data_seed"])
+        component = rng.integers(0, 2, size=T)
+        y = means[component] @ truth + np.sqrt(keys["variance"]) * rng.standard_normal(T)
+    return naive.Mixture(
+        means, keys["variance"], np.array(keys["prior_mean"]), np.array(keys["prior_variance"]), T, keys["data"], truth,
+        y, minimisers, keys["target"]["radius"],
+    )  # fmt: skip
+
+
+@cache
+def modes_of(world: str, trial: int) -> tuple[int, ...]:
+    """x_0, ..., x_K of a trial, from the environment alone (test_environment checks it)."""
+    environment = engine.Environment(problem_of(world).plan, SEED, [trial])
+    timeline = environment.advance(STEPS)
+    lengths = np.diff(timeline.end, prepend=0)
+    return (*np.repeat(timeline.mode, lengths).tolist(), int(environment.present[0]))
+
+
+@cache
+def naive_trial(world: str, name: str, trial: int, with_excess: bool = False) -> naive.Trial:
+    start = np.linalg.cholesky([[0.3, 0.1], [0.1, 0.2]]) @ naive.stream(SEED, naive.START, trial).standard_normal(2)
+    keys = keys_of(world, name)
+    drawn = naive.stream(SEED, naive.SKEW, trial).standard_normal(1)
+    skew = [keys["skew"]] if isinstance(keys.get("skew"), float) else drawn if "skew" in keys else [0.0]
+    sampler = naive.SAMPLERS[keys["kind"]](keys, np.array([0.5, 0.0]) + start, naive.skew_from(skew, 2), SEED, trial)
+    dark = [OUTAGE[0] <= k < sum(OUTAGE) for k in range(STEPS)]
+    return naive.run(sampler, naive_costs(world), modes_of(world, trial), dark, with_excess=with_excess)
+
+
+def assert_close(got: Any, wanted: Any, tolerance: float = ORACLE) -> None:
+    scale = max(1.0, float(np.abs(wanted).max(initial=0.0)))
+    np.testing.assert_allclose(got, wanted, rtol=0, atol=tolerance * scale)
+
+
+# --- the loop against the transcription
+
+
+def test_every_sampler_is_compiled_and_transcribed():
+    kinds = {keys["kind"] for keys in KINDS.values()}
+    compiled = {KINDS[name]["kind"] for names in COMPILED.values() for name in names if name in KINDS}
+    assert kinds == compiled == set(SAMPLERS)
+    assert kinds | set(BASELINES) == set(naive.SAMPLERS)
+
+
+@pytest.mark.parametrize("trial", TRIALS)
+def test_the_world_is_eventful(trial):
+    modes = np.array(modes_of("quadratic", trial))
+    assert (np.diff(modes) != 0).sum() >= 6
+    assert modes[FORCED] == 0
+    assert modes[FORCED + 20] == 1
+    assert (arrays_of("quadratic", compiled=False)["langevin"]["mode"][TRIALS.index(trial)] == modes).all()
+
+
+@pytest.mark.parametrize(("world", "name", "compiled"), CASES)
+def test_path_equals_naive(world, name, compiled):
+    got = arrays_of(world, compiled)[name]
+    for t, trial in enumerate(TRIALS):
+        wanted = naive_trial(world, name, trial)
+        assert got["diverged"][t] == wanted.diverged == -1
+        assert_close(got["theta"][t], wanted.theta)
+        assert_close(got["final"][t], wanted.theta[-1])
+        assert_close(got["error"][t], wanted.error)
+        if got["skew"].shape[-1]:
+            assert_close(got["skew"][t], wanted.S[:, [1], [0]])
+        if "skew" in KINDS.get(name, {}):
+            assert_close(got["final_skew"][t], wanted.S[-1][[1], [0]])
+        assert got["resets"][t] == wanted.resets
+        assert (wanted.resets > 0) == (name == "resets")
+
+
+@pytest.mark.parametrize(("world", "name", "compiled"), CASES)
+def test_sums_equal_naive(world, name, compiled):
+    got, costs, problem = arrays_of(world, compiled)[name], naive_costs(world), problem_of(world)
+    for t, trial in enumerate(TRIALS):
+        wanted = naive.measure(naive_trial(world, name, trial), costs, modes_of(world, trial), BURN_IN)
+        for x in range(2):
+            assert_close(got["by_mode"][t, x], wanted.by_mode[x])
+        ages = np.zeros_like(got["by_age"][t])
+        for age, row in wanted.by_age.items():
+            ages[np.searchsorted(naive.edges(STEPS, 4), age, side="right") - 1] += row
+        assert_close(got["by_age"][t], ages)
+        counts = np.zeros_like(got["waits"][t])
+        for wait, censored in wanted.waits:
+            counts[np.searchsorted(naive.edges(STEPS, 32), wait, side="right") - 1, int(censored)] += 1
+        np.testing.assert_array_equal(got["waits"][t], counts)
+        moments = pooled_moments(got["moments"][t][np.newaxis], STEPS - BURN_IN, problem.origin)
+        assert_close(moments.mean, wanted.mean)
+        assert_close(moments.covariance, wanted.second - np.outer(wanted.mean, wanted.mean))
+
+
+def test_waits_of_both_kinds_occur():
+    """Controls for the counts above: re-acquisitions at once, later, and censored ones."""
+    waits = sum(arrays_of("polynomial", compiled=False)[name]["waits"].sum(axis=0) for name in KINDS)
+    assert waits[0, 0] > 0
+    assert waits[1:, 0].sum() > 0
+    assert waits[:, 1].sum() > 0
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_excess_cost_equals_naive(world):
+    """At the recorded steps, C(theta_k, x_k) less its minimum; every 25th is compared."""
+    got = arrays_of(world, compiled=False)["langevin"]["excess"][0]
+    costs, modes = naive_costs(world), modes_of(world, TRIALS[0])
+    theta = naive_trial(world, "langevin", TRIALS[0]).theta
+    for k in range(0, STEPS + 1, 25):
+        cost = costs[modes[k]]
+        wanted = cost.expected(theta[k]) - cost.expected(cost.minimisers[0])
+        assert_close(got[k], wanted, QUADRATURE if "stream" in world else ORACLE * max(1.0, abs(cost.expected(theta[k]))))
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_an_outage_stops_everything_but_the_chain(world):
+    arrays, dark = arrays_of(world, compiled=False), slice(OUTAGE[0], sum(OUTAGE) + 1)
+    for name in set(KINDS) & set(arrays):
+        for key in ("theta", "skew"):
+            stretch = arrays[name][key][:, dark]
+            assert (stretch == stretch[:, :1]).all()
+            if stretch.size and key == "theta":
+                assert (arrays[name][key][:, dark.stop] != stretch[:, -1]).all()
+
+
+@pytest.mark.parametrize("name", [name for name, keys in KINDS.items() if "skew_bounds" in keys])
+def test_bounds_hold_and_are_met(name):
+    S = arrays_of("polynomial", compiled=False)[name]["skew"]
+    assert S.min() >= LOW
+    assert S.max() <= HIGH
+    if KINDS[name]["skew"] == 0.8 and name != "wandering":
+        assert (S[:, 0] == HIGH).all()  # S_0 is clipped
+    if KINDS[name]["kind"] in ("spsa", "two-timescale-spsa"):
+        assert ((S[:, 1:] == LOW) | (S[:, 1:] == HIGH)).any()
+
+
+# --- compiled against interpreted
+
+
+@pytest.mark.parametrize(("world", "name"), [(world, name) for world in COMPILED for name in COMPILED[world]])
+def test_compiled_equals_interpreted(world, name):
+    """Oracle: bit for bit where only + - * / and square roots occur."""
+    got, wanted = arrays_of(world, compiled=True)[name], arrays_of(world, compiled=False)[name]
+    assert set(got) == set(wanted)
+    for key, array in got.items():
+        if world in EXACT:
+            np.testing.assert_array_equal(array, wanted[key], err_msg=key)
+        else:
+            assert_close(array, wanted[key])
+
+
+# --- step by step: one-step blocks, so that the whole state can be seen
+
+
+class Steps:
+    """The states of one trial of one contestant after each step, from blocks of one step."""
+
+    def __init__(self, scenario: Any, trial: int = 0) -> None:
+        problem = engine.prepare(scenario)
+        self.problem = problem = problem._replace(layout=problem.layout._replace(cell=1))
+        contestant = problem.contestants[0]
+        index, N = np.array([trial]), problem.origin.size
+        starts, skews = engine.start_points(problem, index), engine.start_skews(problem, contestant, index)
+        self.ledger = engine.empty_ledger(problem, contestant, 1)
+        environment = engine.Environment(problem.plan, scenario.seed, [trial])
+        self.states = []
+        for k in range(problem.layout.steps):
+            block = engine._block(environment.advance(k + 1), environment)
+            engine._advance(problem, contestant, index, starts, skews, block, self.ledger)
+            self.states.append(unpack(contestant.parameters, N, self.ledger.state[0].copy()))
+
+    def stack(self, name: str) -> np.ndarray:
+        return np.array([getattr(state, name) for state in self.states])
+
+
+@pytest.mark.parametrize("kind", ["hessian", "spsa-hold", "spsa-same"])
+def test_skew_is_exactly_antisymmetric_in_four_dimensions(kind):
+    formula = "w^4 + x^2 + 2*y^2 + z^4/4 + w*x/2 - y*z/3 + x*z/4"
+    mode = {"cost": "polynomial", "variables": list("wxyz"), "formula": formula, "gradient_noise": 0.5}
+    other = {**mode, "formula": formula + " - w + z", "target": {"radius": 0.3}}
+    scenario = scenario_of(
+        [mode, other], [{**KINDS[kind], "skew": "random"}], steps=200, start=[1.0, -1.0, 0.5, 2.0], chain=CHAIN
+    )
+    S = Steps(scenario, trial=3).stack("S")
+    np.testing.assert_array_equal(S, -np.transpose(S, (0, 2, 1)))
+    lower = S[:, *np.tril_indices(4, -1)]
+    assert lower.min() >= LOW
+    assert lower.max() <= HIGH
+    assert np.ptp(lower, axis=0).min() > 0  # all of it moves
+
+
+def test_blocks_and_cells_do_not_matter():
+    """Blocks of one step give the path and, up to the order of additions, the sums of one block; the next test is exact."""
+    whole = problem_of("polynomial")
+    contestant = next(c for c in whole.contestants if c.name == "spsa-hold")
+    steps = Steps(whole.scenario.replace(samplers=[contestant.keys]), TRIALS[1])
+    wanted = arrays_of("polynomial", compiled=True)["spsa-hold"]
+    np.testing.assert_array_equal(steps.stack("theta"), wanted["theta"][1][1:])
+    np.testing.assert_array_equal(steps.ledger.waits[0], wanted["waits"][1])
+    assert_close(steps.ledger.sums[0], np.concatenate([wanted["by_mode"][1], wanted["by_age"][1]]))
+
+
+def test_blocks_of_whole_cells_change_no_bit(monkeypatch):
+    wanted = arrays_of("polynomial", compiled=True)["hessian"]
+    whole = problem_of("polynomial")
+    monkeypatch.setattr(engine, "_cells", lambda problem, steps, trials: problem.layout.cell)
+    got, _ = engine.simulate(whole._replace(contestants=tuple(c for c in whole.contestants if c.name == "hessian")), TRIALS)
+    for key, array in got.items():
+        alone = array[:, 0] if array.ndim > wanted[key].ndim else array
+        np.testing.assert_array_equal(alone, wanted[key], err_msg=key)
+
+
+def test_a_trial_does_not_depend_on_its_neighbours():
+    whole = problem_of("polynomial")
+    problem = whole._replace(contestants=tuple(c for c in whole.contestants if c.name == "spsa"))
+    alone, _ = engine.simulate(problem, [TRIALS[1]])
+    together = arrays_of("polynomial", compiled=True)["spsa"]
+    for key in ("theta", "waits", "by_mode", "by_age", "moments"):
+        np.testing.assert_array_equal(alone[key][0, 0], together[key][1], err_msg=key)
+
+
+def test_a_large_product_goes_through_blas():
+    """N = 6: compiled and interpreted call the same product, within rounding."""
+    names = list("abcdef")
+    formula = " + ".join(f"{n + 1}*{v}^2/4 + {v}^4/8" for n, v in enumerate(names)) + " + a*b/3 - c*f/4 + d*e/5"
+    mode = {"cost": "polynomial", "variables": names, "formula": formula, "gradient_noise": 0.3, "target": {"radius": 1}}
+    scenario = scenario_of(
+        [mode, {**mode, "formula": formula + " - a + 2*d"}], [{**KINDS["hessian"], "skew": "random"}], steps=120,
+        start=[1.0, -1.0, 0.5, 2.0, 0.0, -0.5], chain=CHAIN,
+    )  # fmt: skip
+    problem = engine.prepare(scenario)
+    problem = problem._replace(contestants=problem.contestants[:1])
+    got, _ = engine.simulate(problem, [0])
+    with interpreted():
+        wanted, _ = engine.simulate(problem, [0])
+    assert np.ptp(got["skew"], axis=2).min() > 0
+    for key, array in got.items():
+        assert_close(array, wanted[key])
+
+
+# --- trials that run away
+
+
+def test_an_unstable_step_marks_the_trial_and_the_others_go_on():
+    """x - eps 4 x^3 runs away from |x| > 1/sqrt(2 eps): some starts do, others do not."""
+    mode = {"cost": "polynomial", "variables": ["x", "y"], "formula": "x^4 + y^2", "target": {"radius": 0.5}}
+    sampler = {"kind": "spsa", "skew": 0.0, "skew_step": 0.0, "skew_bounds": [-1, 1], "beta": "inf", "epsilon": 0.05,
+               "perturbation": 1e-12}  # fmt: skip
+    start = {"mean": [2.5, 0.3], "covariance": [[0.5, 0.0], [0.0, 0.01]]}
+    scenario = scenario_of([mode, mode], [sampler], steps=60, start=start, schedule={"switches": [[0, "mode-0"]]})
+    problem = engine.prepare(scenario)
+    problem = problem._replace(contestants=problem.contestants[:1])
+    trials = range(8)
+    arrays, _ = engine.simulate(problem, trials)
+    cost = naive.Smooth(
+        C=lambda u: u[0] ** 4 + u[1] ** 2,
+        slope=lambda u: np.array([4 * u[0] ** 3, 2 * u[1]]),
+        curvature=lambda u: np.diag([12 * u[0] ** 2, 2.0]),
+        factor=np.zeros((2, 0)),
+        minimisers=np.zeros((1, 2)),
+        radius=0.5,
+    )
+    found = []
+    for trial in trials:
+        normals = naive.stream(SEED, naive.START, trial).standard_normal(2)
+        theta = np.array([2.5, 0.3]) + np.sqrt([0.5, 0.01]) * normals
+        wanted = naive.run(naive.Spsa(sampler, theta, np.zeros((2, 2)), SEED, trial), [cost], [0] * 61, [False] * 60)
+        found.append(wanted.diverged)
+        assert arrays["diverged"][trial, 0] == wanted.diverged
+        kept = len(wanted.theta)
+        np.testing.assert_allclose(arrays["theta"][trial, 0, :kept], wanted.theta, rtol=1e-9)
+        assert np.isnan(arrays["theta"][trial, 0, kept:]).all()
+        assert arrays["by_mode"][trial, 0, 0, 0] == (60 if wanted.diverged < 0 else wanted.diverged)
+    assert min(found) == -1  # control: both fates occur, and not all at one step
+    assert len(set(found)) >= 3
