@@ -368,7 +368,7 @@ class Estimate:
 
 def estimate(counts: DwellCounts, alpha: float, confidence: float = 0.95) -> Estimate:
     """Estimate Q from the counts of a path, with intervals."""
-    from scipy.special import betaincinv  # noqa: PLC0415  (import time)
+    from scipy.special import betaincinv
 
     n, exits = counts.steps, counts.completed
     tail = (1.0 - confidence) / 2.0
@@ -417,7 +417,7 @@ def hazard_test(counts: DwellCounts, a: ArrayLike | None = None) -> HazardTest:
     a : array_like, shape (X,), optional
         Exit probabilities; estimated from `counts` if not given.
     """
-    from scipy.special import chdtrc  # noqa: PLC0415  (import time)
+    from scipy.special import chdtrc
 
     modes = len(counts.steps)
     mean = counts.completed / np.maximum(counts.steps, 1)

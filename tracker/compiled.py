@@ -160,7 +160,7 @@ def _without_counts(typing_context: Any, value: Any) -> Any:
             array.meminfo = cgutils.get_null_value(array.meminfo.type)
             array.parent = cgutils.get_null_value(array.parent.type)
             return array._getvalue()  # noqa: SLF001  (numba's own name)
-        if isinstance(kind, types.BaseTuple):
+        if isinstance(kind, types.BaseTuple):  # type: ignore[attr-defined]
             items = cgutils.unpack_tuple(builder, item, kind.count)
             members = [forget(context, builder, k, i) for k, i in zip(kind.types, items, strict=True)]
             return context.make_tuple(builder, kind, members)
@@ -172,9 +172,9 @@ def _without_counts(typing_context: Any, value: Any) -> Any:
     return value(value), generate
 
 
-@overload(borrow, jit_options={**_OPTIONS, "forceinline": True}, strict=False)
+@overload(borrow, jit_options={**_OPTIONS, "forceinline": True}, strict=False)  # type: ignore[untyped-decorator]
 def _borrow(value: Any) -> Callable[..., Any]:
-    return lambda value: _without_counts(value)
+    return lambda value: _without_counts(value)  # noqa: PLW0108  (numba wants a function of its own)
 
 
 class Kernel(Generic[P, R]):

@@ -75,7 +75,9 @@ class Ledger(NamedTuple):
 
     state: Array  # (T, state_size): what the sampler carries
     streams: Words  # (T, 4, 4)
-    marks: Integers  # (T, 3): step of the switch whose re-acquisition is awaited, step of divergence (both or -1), resets
+    marks: (
+        Integers  # (T, 3): step of the switch whose re-acquisition is awaited, step of divergence (both or -1), resets
+    )
     sums: Array  # (T, X + ages, 4): steps, error, squared error, steps inside the target, by mode and by age
     waits: Integers  # (T, waits, 2): re-acquisitions and censored waits by duration
     moments: Array  # (T, N + 1, N): sum of theta - origin; lower triangle of the sum of its outer products
@@ -186,9 +188,7 @@ def book(row: Array, steps: int, error: float, square: float, inside: int) -> No
 
 
 @helper
-def walk(
-    sampler: Any, state: Any, mode: Any, k: int, dwell: Dwell, layout: Layout, ledger: Ledger, work: Work
-) -> int:
+def walk(sampler: Any, state: Any, mode: Any, k: int, dwell: Dwell, layout: Layout, ledger: Ledger, work: Work) -> int:
     """Take one trial from k to the end of a dwell; return the step reached, an earlier one where the trial diverged.
 
     An empty dwell, at the end of a run, only records the last point.
@@ -303,7 +303,7 @@ def advance(
             for mode in literal_unroll(modes):
                 if here == dwell.mode:
                     k = walk(sampler, state, mode, k, dwell, layout, trial, work)
-                here += 1
+                here += 1  # noqa: SIM113  (numba unrolls the plain loop only)
             if k < dwell.end:
                 break
         if k == layout.steps and marks[WAITING] >= 0:

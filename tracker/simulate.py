@@ -92,9 +92,7 @@ def prepare(scenario: Scenario) -> Problem:
     )
     # Moments are taken about a point near the action: no digits are lost where theta is large and moves little.
     origin = np.mean([mode.minimisers.mean(axis=0) for mode in modes], axis=0)
-    return Problem(
-        scenario, modes, tuple(contestants), plan_of(scenario), layout, origin, entropy_words(scenario.seed)
-    )
+    return Problem(scenario, modes, tuple(contestants), plan_of(scenario), layout, origin, entropy_words(scenario.seed))
 
 
 def plan_of(scenario: Scenario) -> Plan:
@@ -206,8 +204,16 @@ def _cells(problem: Problem, steps: float, trials: int) -> int:
 
 
 def _block(timeline: Timeline, environment: Environment) -> Block:
-    arrays = (np.ascontiguousarray(a) for a in timeline[2:6])
-    return Block(timeline.start, timeline.stop, *arrays, np.ascontiguousarray(timeline.live), environment.present)
+    return Block(
+        timeline.start,
+        timeline.stop,
+        np.ascontiguousarray(timeline.offsets),
+        np.ascontiguousarray(timeline.mode),
+        np.ascontiguousarray(timeline.end),
+        np.ascontiguousarray(timeline.since),
+        np.ascontiguousarray(timeline.live),
+        environment.present,
+    )
 
 
 def start_points(problem: Problem, trials: NDArray[np.int64]) -> Array:
@@ -245,9 +251,7 @@ def empty_ledger(problem: Problem, contestant: Contestant, trials: int) -> Ledge
     )
 
 
-def collect(
-    problem: Problem, trials: NDArray[np.int64], ledgers: Sequence[Ledger], environment: Environment
-) -> Arrays:
+def collect(problem: Problem, trials: NDArray[np.int64], ledgers: Sequence[Ledger], environment: Environment) -> Arrays:
     """Name what the ledgers and the environment hold; axes are (trial, sampler, ...)."""
     N, X = problem.origin.size, problem.layout.modes
 
@@ -255,7 +259,9 @@ def collect(
         return np.stack([pick(ledger) for ledger in ledgers], axis=1)
 
     counts = environment.counts
-    moving = [ledger.trace[:, :, 3 + N :] for c, ledger in zip(problem.contestants, ledgers, strict=True) if c.moves_skew]
+    moving = [
+        ledger.trace[:, :, 3 + N :] for c, ledger in zip(problem.contestants, ledgers, strict=True) if c.moves_skew
+    ]
     skew_trace = np.stack(moving, axis=1) if moving else np.zeros((trials.size, 0, problem.records, N * (N - 1) // 2))
     return {
         "trial": trials,
@@ -271,7 +277,9 @@ def collect(
         "theta": by_sampler(lambda ledger: ledger.trace[:, :, 3 : 3 + N]),
         "skew": skew_trace,
         "final": by_sampler(lambda ledger: ledger.state[:, :N]),
-        "final_skew": np.stack([_final_skew(problem, *pair) for pair in zip(problem.contestants, ledgers, strict=True)], axis=1),
+        "final_skew": np.stack(
+            [_final_skew(problem, *pair) for pair in zip(problem.contestants, ledgers, strict=True)], axis=1
+        ),
         "moments": by_sampler(lambda ledger: ledger.moments),
         "by_mode": by_sampler(lambda ledger: ledger.sums[:, :X]),
         "by_age": by_sampler(lambda ledger: ledger.sums[:, X:]),

@@ -257,7 +257,7 @@ def _eigenvalues(H: ArrayLike, S: ArrayLike) -> NDArray[np.complex128]:
 
 
 def _mirrored(lower: Matrix) -> Matrix:
-    """lower - lower': exactly skew, for a strictly lower triangular matrix (no -0.0)."""
+    """Return lower - lower': exactly skew, for a strictly lower triangular matrix (no -0.0)."""
     return lower - lower.T
 
 

@@ -136,7 +136,7 @@ def noise_factor(covariance: Array) -> Array:
     Cholesky's factor where the covariance is positive definite, else by eigenvectors.
     """
     try:
-        return np.linalg.cholesky(covariance)
+        return np.ascontiguousarray(np.linalg.cholesky(covariance), dtype=np.float64)
     except np.linalg.LinAlgError:
         eigenvalues, vectors = np.linalg.eigh(covariance)
         keep = eigenvalues > 1e-14 * max(float(eigenvalues[-1]), 0.0)

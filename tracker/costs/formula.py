@@ -111,10 +111,7 @@ class _Token(NamedTuple):
 
 
 def _tokens(formula: str) -> list[_Token]:
-    found = [
-        _Token(m.lastgroup or "", m[m.lastgroup or 0], m.start(m.lastgroup or 0))
-        for m in TOKEN.finditer(formula)
-    ]
+    found = [_Token(m.lastgroup or "", m[m.lastgroup or 0], m.start(m.lastgroup or 0)) for m in TOKEN.finditer(formula)]
     return [*found, _Token("end", "", len(formula))]
 
 
@@ -379,9 +376,7 @@ def _axis(i: int, N: int, k: int, c: float) -> str:
 
 def _curve(v: Vector, weights: Vector) -> str:
     powers = weights / weights.min()
-    parts = (
-        f"{x:.4g}*t" + (f"^{w:.3g}" if w > 1.0 else "") for x, w in zip(v, powers, strict=True)
-    )
+    parts = (f"{x:.4g}*t" + (f"^{w:.3g}" if w > 1.0 else "") for x, w in zip(v, powers, strict=True))
     return "(" + ", ".join(parts) + ")"
 
 

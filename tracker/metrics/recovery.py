@@ -56,7 +56,7 @@ def median_wait(waits: Array, edges: NDArray[np.int64]) -> Array:
 
 def recovery(waits: NDArray[np.int64], edges: NDArray[np.int64]) -> Recovery:
     """Return the recovery statistics from counts (T, bins, 2); the trials are resampled for the interval."""
-    total = waits.sum(axis=0)
+    total = waits.sum(axis=0).astype(float)
     if total.sum() == 0:
         return Recovery(np.nan, np.nan, np.nan, np.nan)
     used = np.flatnonzero(total.sum(axis=1))[-1] + 1
@@ -67,7 +67,7 @@ def recovery(waits: NDArray[np.int64], edges: NDArray[np.int64]) -> Recovery:
     if trials < 2:
         return Recovery(median, np.nan, np.nan, censored)
     weights = np.random.default_rng(RESAMPLING_SEED).multinomial(trials, np.full(trials, 1 / trials), size=RESAMPLES)
-    resampled = (weights.astype(float) @ waits.reshape(trials, -1)).reshape(RESAMPLES, used, 2)
+    resampled = np.asarray(weights @ waits.reshape(trials, -1), dtype=float).reshape(RESAMPLES, used, 2)
     medians = np.sort(median_wait(resampled, edges))
     low, high = medians[int(0.025 * RESAMPLES)], medians[int(np.ceil(0.975 * RESAMPLES)) - 1]
     return Recovery(median, float(low), float(high), censored)

@@ -99,7 +99,7 @@ class RunDirectory:
     def add_shard(self, index: int, arrays: Arrays) -> None:
         """Write a shard and its line in the journal."""
         buffer = io.BytesIO()
-        np.savez(buffer, **dict(arrays))
+        np.savez(buffer, allow_pickle=False, **dict(arrays))
         data = buffer.getvalue()
         name = f"{index:06d}.npz"
         write_file(self.path / SHARDS / name, data)

@@ -53,7 +53,7 @@ def _speed(problem: Problem, seconds: float) -> float | None:
 
 def summarise_sampler(problem: Problem, arrays: Arrays, n: int, contestant: Contestant) -> dict[str, Any]:
     """Return the row of one contestant; diverged trials are counted and left out of every average."""
-    scenario, layout = problem.scenario, problem.layout
+    layout = problem.layout
     kept = arrays["diverged"][:, n] < 0
     by_mode = arrays["by_mode"][kept, n]
     per_trial = by_mode.sum(axis=1)

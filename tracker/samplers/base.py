@@ -142,9 +142,7 @@ def langevin_move(theta: Array, S: Array, g: Array, w: Array, epsilon: float, no
 
 
 @inlined
-def langevin_pair(
-    plus: Array, minus: Array, state: Any, cost: Any, z: Array, w: Array, sampler: Any
-) -> None:
+def langevin_pair(plus: Array, minus: Array, state: Any, cost: Any, z: Array, w: Array, sampler: Any) -> None:
     """Move theta+ and theta- with the same z and w under S + mu Delta and S - mu Delta."""
     S, Delta, M, g = state.S, state.Delta, state.M, state.g
     mu = sampler.perturbation
