@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracker.costs.formula import FormulaError, Polynomial, parse, unbounded_below
+from tracker.costs.bounded import unbounded_below
+from tracker.costs.formula import FormulaError, Polynomial, parse
 
 IDENTITY = 1e-12  # relative to the sum of |terms|, which is what rounding is relative to
 DIFFERENCE = 1e-7  # central differences with step 1e-5

@@ -14,7 +14,8 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from tracker.costs.base import CostKeys, noise_covariance, noise_factor
-from tracker.costs.formula import Polynomial, parse, unbounded_below
+from tracker.costs.bounded import unbounded_below
+from tracker.costs.formula import Polynomial, parse
 from tracker.costs.polynomial_kernels import PolynomialCost, PolynomialInBasis, Terms
 from tracker.keys import MAX_DIMENSION, Matrix, Number
 

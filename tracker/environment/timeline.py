@@ -1,0 +1,181 @@
+"""Blocks of hidden modes, run-length encoded, and the counts of the chain's visits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracker import chain
+from tracker.environment.plan import Plan, Switch
+from tracker.environment.world import Chance, Visit, World
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Timeline(NamedTuple):
+    """Hidden modes of T trials over the steps start, ..., stop - 1, run-length encoded.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (T + 1,)
+        Segments of trial t are offsets[t]:offsets[t + 1]; they cover the block.
+    mode : ndarray of int64, shape (S,)
+    end : ndarray of int64, shape (S,)
+        First step after the segment, counted from step 0 of the trial.
+    since : ndarray of int64, shape (S,)
+        Step of the switch that brought the mode; -1 before the trial's first switch.
+    live : ndarray of bool, shape (S,)
+        False inside an outage.
+    """
+
+    start: int
+    stop: int
+    offsets: Ints
+    mode: Ints
+    end: Ints
+    since: Ints
+    live: NDArray[np.bool_]
+
+
+class Environment:
+    """The hidden modes of some trials, block by block.
+
+    Parameters
+    ----------
+    plan : Plan
+    seed : int
+    trials : sequence of int
+        Indices of T trials; the path of one does not depend on the others.
+    steps : int
+        How far it will probably go: only says how much is drawn at once to begin with.
+    """
+
+    def __init__(self, plan: Plan, seed: int, trials: Sequence[int], steps: int = 0) -> None:
+        self._plan = plan
+        self._trials = len(trials)
+        # Without chance nothing is drawn, and all trials share one path.
+        mode, visits, self._by_chance = [int(np.argmax(plan.initial))], list[Iterator[Visit]](), False
+        a = np.zeros(plan.modes)
+        if plan.Q is not None and plan.alpha is not None:
+            a = chain.exit_probability(plan.Q, plan.alpha)
+            if plan.modes > 1:
+                mode, visits = Chance(plan.Q, plan.alpha, plan.initial, steps).begin(seed, trials)
+                self._by_chance = True
+        paths = len(mode)
+        self._stop, self._closed = 0, False
+        self._mode = np.array(mode, dtype=np.int64)  # of the visits that go on ...
+        self._entered = np.zeros(paths, dtype=np.int64)  # ... and when they began
+        self._since = np.full(paths, -1, dtype=np.int64)
+        self._changes = np.zeros(paths, dtype=np.int64)
+        self._edges = chain.age_edges(a)
+        nothing = np.zeros(0, dtype=np.int64)
+        self._counts = self._count(nothing, nothing, nothing, nothing > 0, nothing)
+        self._world: World | None = None
+        if self._by_chance or plan.switches or plan.interventions:
+            self._world = World(plan, mode, visits)
+        self._take_in(self._log_through(0))
+
+    @property
+    def present(self) -> Ints:
+        """Mode in effect at the step where the last block stopped, shape (T,)."""
+        return self._for_trials(self._mode)
+
+    @property
+    def switches(self) -> Ints:
+        """Changes of mode at steps 1, ..., stop - 1, shape (T,)."""
+        return self._for_trials(self._changes - (self._since == self._stop))
+
+    @property
+    def counts(self) -> chain.DwellCounts:
+        """Visits of the chain, with a leading axis of T trials; those that go on are in after `close`."""
+        c = self._counts
+        return chain.DwellCounts(c.edges, *map(self._for_trials, (c.jumps, c.censored, c.exits, c.at_risk)))
+
+    def advance(self, stop: int) -> Timeline:
+        """Go on to step `stop` and give the modes since the last one."""
+        start = self._stop
+        if self._closed or stop <= start:
+            raise ValueError(f"stop: {stop} must be > {start}, and the environment not closed")
+        self._stop = stop
+        opening = np.stack([np.arange(len(self._mode)), np.full_like(self._mode, start), self._mode, self._since])
+        path, step, to = self._take_in(self._log_through(stop))
+        switched = np.stack([path, step, to, step])[:, step < stop]  # a switch at `stop` opens the next block
+        segments = np.concatenate([opening, switched], axis=1)
+        return self._timeline(start, segments[:, np.argsort(segments[0], kind="stable")])
+
+    def close(self) -> None:
+        """Count the visits that go on: x_stop is known, so they were seen for stop - entered + 1 steps."""
+        if not self._closed:
+            path = np.arange(len(self._mode))
+            length = self._stop - self._entered + 1
+            self._counts += self._count(path, self._mode, length, path < 0, self._mode)
+        self._closed = True
+
+    def _log_through(self, step: int) -> Ints:
+        if self._world is None:  # a world of one mode: nothing ever happens
+            return np.zeros((0, 4), dtype=np.int64)
+        return self._world.run_through(step)
+
+    def _take_in(self, log: Ints) -> tuple[Ints, Ints, Ints]:
+        """Count the visits that ended in the log, and give (path, step, mode) of the changes of mode."""
+        paths = np.arange(len(self._mode))
+        going_on = np.stack([paths, self._entered, self._mode, np.zeros_like(paths)], axis=1)
+        rows = np.concatenate([going_on, log])
+        path, step, mode, by_chain = rows[np.argsort(rows[:, 0], kind="stable")].T
+        ended = np.flatnonzero(_followed(path))
+        completed = (by_chain[ended + 1] > 0) & ~self._overruled(step[ended + 1], mode[ended])
+        length = step[ended + 1] - step[ended]
+        self._counts += self._count(path[ended], mode[ended], length, completed, mode[ended + 1])
+        self._entered, self._mode = step[~_followed(path)], mode[~_followed(path)]
+
+        settled = ~(_followed(path) & (np.roll(step, -1) == step))  # what the step ends with
+        path, step, mode = path[settled], step[settled], mode[settled]
+        changed = np.flatnonzero(_followed(path) & (np.roll(mode, -1) != mode)) + 1
+        np.maximum.at(self._since, path[changed], step[changed])
+        self._changes += np.bincount(path[changed], minlength=len(paths))
+        return path[changed], step[changed], mode[changed]
+
+    def _overruled(self, step: Ints, before: Ints) -> NDArray[np.bool_]:
+        """Whether a forced switch leads elsewhere at `step` than to the mode before it."""
+        overruled = np.zeros(len(step), dtype=bool)
+        for event in self._plan.interventions:
+            if isinstance(event, Switch):
+                overruled |= (step == event.at) & (before != event.to)
+        return overruled
+
+    def _count(
+        self, path: Ints, mode: Ints, length: Ints, completed: NDArray[np.bool_], target: Ints
+    ) -> chain.DwellCounts:
+        told = slice(None) if self._plan.Q is not None else slice(0)  # a schedule tells nothing about a chain
+        visits = mode[told], length[told], completed[told], target[told]
+        return chain.count_dwells(*visits, self._edges, self._plan.modes, path[told], len(self._changes))
+
+    def _for_trials(self, by_path: Ints) -> Ints:
+        return by_path.copy() if self._by_chance else np.repeat(by_path, self._trials, axis=0)
+
+    def _timeline(self, start: int, segments: Ints) -> Timeline:
+        """Cut segments (path, begin, mode, since) at the edges of outages; repeat a path that all trials share."""
+        path, begin, mode, since = segments
+        end = np.where(_followed(path), np.roll(begin, -1), self._stop)
+        edges = np.array([] if self._world is None else self._world.outage_edges, dtype=np.int64)
+        passed = np.searchsorted(edges, begin, side="right")
+        pieces = np.searchsorted(edges, end, side="left") - passed + 1
+        segment = np.repeat(np.arange(len(path)), pieces)
+        # Edges passed at the start of each piece; the next one ends it, unless the segment does.
+        passed = passed[segment] + np.arange(len(segment)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+        ends = np.minimum(end[segment], np.append(edges, chain.NEVER)[passed])
+        columns = [mode[segment], ends, since[segment], passed % 2 == 0]
+        offsets = np.searchsorted(path[segment], np.arange(len(self._mode) + 1))
+        if not self._by_chance:
+            columns = [np.tile(column, self._trials) for column in columns]
+            offsets = np.arange(self._trials + 1) * len(segment)
+        return Timeline(start, self._stop, offsets, *columns)
+
+
+def _followed(path: Ints) -> NDArray[np.bool_]:
+    """Whether the next row belongs to the same path."""
+    return np.append(path[1:] == path[:-1], False)
