@@ -77,23 +77,29 @@ WORLDS: dict[str, list[dict[str, Any]]] = {
     ],
     "polynomial": [wells("-"), wells("+")],
     "basis": [wells(sign, basis=BASIS.tolist()) for sign in "-+"],
-    "sweep-stream": [{**STORED, "data": "sweep"}, STREAM],
-    "shuffle-stream": [{**STORED, "data": "shuffle"}, STREAM],
+    "stored": [{**STORED, "data": "sweep"}, {**STORED, "data": "shuffle", "data_seed": 5, "truth": [0, 1]}],
+    "stream": [STREAM, {**STREAM, "truth": [1.5, -2]}],
     "full": [{**STORED, "data": "full"}, {**STORED, "data": "full", "data_seed": 5, "truth": [0, 1]}],
 }
 EVERY = [*KINDS, *BASELINES]
-INTERPRETED = {**dict.fromkeys(WORLDS, EVERY), "shuffle-stream": ["langevin", "spsa-hold", "two", "oracle"]}
+FEW = ["langevin", "accelerated", "hessian", "spsa", "two", "oracle"]
+INTERPRETED = {**dict.fromkeys(WORLDS, EVERY), "stream": ["langevin", "two", "oracle"], "full": FEW, "basis": FEW}
 COMPILED = {
     "quadratic": ["langevin", "accelerated", "wandering", *BASELINES],
     "polynomial": ["hessian", "ascent", "resets", "spsa", "spsa-same", "spsa-hold", "spsa-hold-same"],
-    "sweep-stream": ["two", "two-same"],
+    "stored": ["two", "two-same"],
+    "stream": ["two"],
 }
 if os.environ.get("TRACKER_ALL_KERNELS") == "1":
     INTERPRETED = COMPILED = dict.fromkeys(WORLDS, EVERY)
 EXACT = {"quadratic", "polynomial"}  # + - * / sqrt only: compiled and interpreted agree bit for bit
 
 CASES = [
-    *(pytest.param(world, name, False, id=f"interpreted-{world}-{name}") for world in WORLDS for name in INTERPRETED[world]),
+    *(
+        pytest.param(world, name, False, id=f"interpreted-{world}-{name}")
+        for world in WORLDS
+        for name in INTERPRETED[world]
+    ),
     *(pytest.param(world, name, True, id=f"compiled-{world}-{name}") for world in COMPILED for name in COMPILED[world]),
 ]
 
@@ -108,7 +114,15 @@ def interpreted() -> Iterator[None]:
 
 def scenario_of(modes: list[dict[str, Any]], samplers: list[dict[str, Any]], **changes: Any) -> Any:
     """A scenario with short defaults."""
-    data = {"name": "test", "seed": SEED, "trials": 8, "steps": STEPS, "record_every": 1, "start": [0.5, 0.0], **changes}
+    data = {
+        "name": "test",
+        "seed": SEED,
+        "trials": 8,
+        "steps": STEPS,
+        "record_every": 1,
+        "start": [0.5, 0.0],
+        **changes,
+    }
     return checked({
         **data,
         "modes": [{"name": f"mode-{i}", **mode} for i, mode in enumerate(modes)],
@@ -144,7 +158,7 @@ def problem_of(world: str) -> engine.Problem:
 
 
 @cache
-def arrays_of(world: str, compiled: bool) -> dict[str, dict[str, Any]]:
+def arrays_of(world: str, compiled: bool, /) -> dict[str, dict[str, Any]]:
     """What ``simulate`` returns of each contestant, first axis the trial."""
     names = (COMPILED if compiled else INTERPRETED)[world]
     whole = problem_of(world)
@@ -213,14 +227,14 @@ def modes_of(world: str, trial: int) -> tuple[int, ...]:
 
 
 @cache
-def naive_trial(world: str, name: str, trial: int, with_excess: bool = False) -> naive.Trial:
+def naive_trial(world: str, name: str, trial: int) -> naive.Trial:
     start = np.linalg.cholesky([[0.3, 0.1], [0.1, 0.2]]) @ naive.stream(SEED, naive.START, trial).standard_normal(2)
     keys = keys_of(world, name)
     drawn = naive.stream(SEED, naive.SKEW, trial).standard_normal(1)
     skew = [keys["skew"]] if isinstance(keys.get("skew"), float) else drawn if "skew" in keys else [0.0]
     sampler = naive.SAMPLERS[keys["kind"]](keys, np.array([0.5, 0.0]) + start, naive.skew_from(skew, 2), SEED, trial)
     dark = [OUTAGE[0] <= k < sum(OUTAGE) for k in range(STEPS)]
-    return naive.run(sampler, naive_costs(world), modes_of(world, trial), dark, with_excess=with_excess)
+    return naive.run(sampler, naive_costs(world), modes_of(world, trial), dark)
 
 
 def assert_close(got: Any, wanted: Any, tolerance: float = ORACLE) -> None:
@@ -244,7 +258,7 @@ def test_the_world_is_eventful(trial):
     assert (np.diff(modes) != 0).sum() >= 6
     assert modes[FORCED] == 0
     assert modes[FORCED + 20] == 1
-    assert (arrays_of("quadratic", compiled=False)["langevin"]["mode"][TRIALS.index(trial)] == modes).all()
+    assert (arrays_of("quadratic", False)["langevin"]["mode"][TRIALS.index(trial)] == modes).all()
 
 
 @pytest.mark.parametrize(("world", "name", "compiled"), CASES)
@@ -286,7 +300,7 @@ def test_sums_equal_naive(world, name, compiled):
 
 def test_waits_of_both_kinds_occur():
     """Controls for the counts above: re-acquisitions at once, later, and censored ones."""
-    waits = sum(arrays_of("polynomial", compiled=False)[name]["waits"].sum(axis=0) for name in KINDS)
+    waits = sum(arrays_of("polynomial", False)[name]["waits"].sum(axis=0) for name in KINDS)
     assert waits[0, 0] > 0
     assert waits[1:, 0].sum() > 0
     assert waits[:, 1].sum() > 0
@@ -295,18 +309,20 @@ def test_waits_of_both_kinds_occur():
 @pytest.mark.parametrize("world", WORLDS)
 def test_excess_cost_equals_naive(world):
     """At the recorded steps, C(theta_k, x_k) less its minimum; every 25th is compared."""
-    got = arrays_of(world, compiled=False)["langevin"]["excess"][0]
+    got = arrays_of(world, False)["langevin"]["excess"][0]
     costs, modes = naive_costs(world), modes_of(world, TRIALS[0])
     theta = naive_trial(world, "langevin", TRIALS[0]).theta
     for k in range(0, STEPS + 1, 25):
         cost = costs[modes[k]]
         wanted = cost.expected(theta[k]) - cost.expected(cost.minimisers[0])
-        assert_close(got[k], wanted, QUADRATURE if "stream" in world else ORACLE * max(1.0, abs(cost.expected(theta[k]))))
+        assert_close(
+            got[k], wanted, QUADRATURE if world == "stream" else ORACLE * max(1.0, abs(cost.expected(theta[k])))
+        )
 
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_an_outage_stops_everything_but_the_chain(world):
-    arrays, dark = arrays_of(world, compiled=False), slice(OUTAGE[0], sum(OUTAGE) + 1)
+    arrays, dark = arrays_of(world, False), slice(OUTAGE[0], sum(OUTAGE) + 1)
     for name in set(KINDS) & set(arrays):
         for key in ("theta", "skew"):
             stretch = arrays[name][key][:, dark]
@@ -317,7 +333,7 @@ def test_an_outage_stops_everything_but_the_chain(world):
 
 @pytest.mark.parametrize("name", [name for name, keys in KINDS.items() if "skew_bounds" in keys])
 def test_bounds_hold_and_are_met(name):
-    S = arrays_of("polynomial", compiled=False)[name]["skew"]
+    S = arrays_of("polynomial", False)[name]["skew"]
     assert S.min() >= LOW
     assert S.max() <= HIGH
     if KINDS[name]["skew"] == 0.8 and name != "wandering":
@@ -332,7 +348,7 @@ def test_bounds_hold_and_are_met(name):
 @pytest.mark.parametrize(("world", "name"), [(world, name) for world in COMPILED for name in COMPILED[world]])
 def test_compiled_equals_interpreted(world, name):
     """Oracle: bit for bit where only + - * / and square roots occur."""
-    got, wanted = arrays_of(world, compiled=True)[name], arrays_of(world, compiled=False)[name]
+    got, wanted = arrays_of(world, True)[name], arrays_of(world, False)[name]
     assert set(got) == set(wanted)
     for key, array in got.items():
         if world in EXACT:
@@ -345,16 +361,16 @@ def test_compiled_equals_interpreted(world, name):
 
 
 class Steps:
-    """The states of one trial of one contestant after each step, from blocks of one step."""
+    """The states of one trial of the first contestant after each step, from blocks of one step; S_0 may be replaced."""
 
-    def __init__(self, scenario: Any, trial: int = 0) -> None:
-        problem = engine.prepare(scenario)
-        self.problem = problem = problem._replace(layout=problem.layout._replace(cell=1))
+    def __init__(self, problem: engine.Problem, trial: int = 0, skew: np.ndarray | None = None) -> None:
+        problem = problem._replace(layout=problem.layout._replace(cell=1))
         contestant = problem.contestants[0]
         index, N = np.array([trial]), problem.origin.size
-        starts, skews = engine.start_points(problem, index), engine.start_skews(problem, contestant, index)
+        starts = engine.start_points(problem, index)
+        skews = engine.start_skews(problem, contestant, index).copy() if skew is None else skew[np.newaxis].copy()
         self.ledger = engine.empty_ledger(problem, contestant, 1)
-        environment = engine.Environment(problem.plan, scenario.seed, [trial])
+        environment = engine.Environment(problem.plan, problem.scenario.seed, [trial])
         self.states = []
         for k in range(problem.layout.steps):
             block = engine._block(environment.advance(k + 1), environment)
@@ -365,38 +381,40 @@ class Steps:
         return np.array([getattr(state, name) for state in self.states])
 
 
-@pytest.mark.parametrize("kind", ["hessian", "spsa-hold", "spsa-same"])
-def test_skew_is_exactly_antisymmetric_in_four_dimensions(kind):
+def test_skew_is_exactly_antisymmetric_in_four_dimensions():
+    kinds = ["hessian", "spsa-hold", "spsa-same"]
     formula = "w^4 + x^2 + 2*y^2 + z^4/4 + w*x/2 - y*z/3 + x*z/4"
     mode = {"cost": "polynomial", "variables": list("wxyz"), "formula": formula, "gradient_noise": 0.5}
     other = {**mode, "formula": formula + " - w + z", "target": {"radius": 0.3}}
-    scenario = scenario_of(
-        [mode, other], [{**KINDS[kind], "skew": "random"}], steps=200, start=[1.0, -1.0, 0.5, 2.0], chain=CHAIN
-    )
-    S = Steps(scenario, trial=3).stack("S")
-    np.testing.assert_array_equal(S, -np.transpose(S, (0, 2, 1)))
-    lower = S[:, *np.tril_indices(4, -1)]
-    assert lower.min() >= LOW
-    assert lower.max() <= HIGH
-    assert np.ptp(lower, axis=0).min() > 0  # all of it moves
+    samplers = [{**KINDS[kind], "skew": "random"} for kind in kinds]
+    problem = engine.prepare(scenario_of([mode, other], samplers, steps=200, start=[1.0, -1.0, 0.5, 2.0], chain=CHAIN))
+    for contestant in problem.contestants[: len(kinds)]:
+        S = Steps(problem._replace(contestants=(contestant,)), trial=3).stack("S")
+        np.testing.assert_array_equal(S, -np.transpose(S, (0, 2, 1)))
+        lower = S[:, *np.tril_indices(4, -1)]
+        assert lower.min() >= LOW
+        assert lower.max() <= HIGH
+        assert np.ptp(lower, axis=0).min() > 0  # all of it moves
 
 
 def test_blocks_and_cells_do_not_matter():
     """Blocks of one step give the path and, up to the order of additions, the sums of one block; the next test is exact."""
     whole = problem_of("polynomial")
-    contestant = next(c for c in whole.contestants if c.name == "spsa-hold")
-    steps = Steps(whole.scenario.replace(samplers=[contestant.keys]), TRIALS[1])
-    wanted = arrays_of("polynomial", compiled=True)["spsa-hold"]
+    contestants = tuple(c for c in whole.contestants if c.name == "spsa-hold")
+    steps = Steps(whole._replace(contestants=contestants), TRIALS[1])
+    wanted = arrays_of("polynomial", True)["spsa-hold"]
     np.testing.assert_array_equal(steps.stack("theta"), wanted["theta"][1][1:])
     np.testing.assert_array_equal(steps.ledger.waits[0], wanted["waits"][1])
     assert_close(steps.ledger.sums[0], np.concatenate([wanted["by_mode"][1], wanted["by_age"][1]]))
 
 
 def test_blocks_of_whole_cells_change_no_bit(monkeypatch):
-    wanted = arrays_of("polynomial", compiled=True)["hessian"]
+    wanted = arrays_of("polynomial", True)["hessian"]
     whole = problem_of("polynomial")
-    monkeypatch.setattr(engine, "_cells", lambda problem, steps, trials: problem.layout.cell)
-    got, _ = engine.simulate(whole._replace(contestants=tuple(c for c in whole.contestants if c.name == "hessian")), TRIALS)
+    monkeypatch.setattr(engine, "_cells", lambda problem, *_: problem.layout.cell)
+    got, _ = engine.simulate(
+        whole._replace(contestants=tuple(c for c in whole.contestants if c.name == "hessian")), TRIALS
+    )
     for key, array in got.items():
         alone = array[:, 0] if array.ndim > wanted[key].ndim else array
         np.testing.assert_array_equal(alone, wanted[key], err_msg=key)
@@ -405,26 +423,33 @@ def test_blocks_of_whole_cells_change_no_bit(monkeypatch):
 def test_a_trial_does_not_depend_on_its_neighbours():
     whole = problem_of("polynomial")
     problem = whole._replace(contestants=tuple(c for c in whole.contestants if c.name == "spsa"))
-    alone, _ = engine.simulate(problem, [TRIALS[1]])
-    together = arrays_of("polynomial", compiled=True)["spsa"]
+    other, _ = engine.simulate(problem, [TRIALS[1], 5, 2])
+    together = arrays_of("polynomial", True)["spsa"]
     for key in ("theta", "waits", "by_mode", "by_age", "moments"):
-        np.testing.assert_array_equal(alone[key][0, 0], together[key][1], err_msg=key)
+        np.testing.assert_array_equal(other[key][0, 0], together[key][1], err_msg=key)
+        assert (other[key][1, 0] != together[key][1]).any()  # control: another trial is another path
 
 
 def test_a_large_product_goes_through_blas():
     """N = 6: compiled and interpreted call the same product, within rounding."""
     names = list("abcdef")
     formula = " + ".join(f"{n + 1}*{v}^2/4 + {v}^4/8" for n, v in enumerate(names)) + " + a*b/3 - c*f/4 + d*e/5"
-    mode = {"cost": "polynomial", "variables": names, "formula": formula, "gradient_noise": 0.3, "target": {"radius": 1}}
+    mode = {
+        "cost": "polynomial",
+        "variables": names,
+        "formula": formula,
+        "gradient_noise": 0.3,
+        "target": {"radius": 1},
+    }
     scenario = scenario_of(
         [mode, {**mode, "formula": formula + " - a + 2*d"}], [{**KINDS["hessian"], "skew": "random"}], steps=120,
         start=[1.0, -1.0, 0.5, 2.0, 0.0, -0.5], chain=CHAIN,
     )  # fmt: skip
     problem = engine.prepare(scenario)
     problem = problem._replace(contestants=problem.contestants[:1])
-    got, _ = engine.simulate(problem, [0])
+    got, _ = engine.simulate(problem, [0, 1])
     with interpreted():
-        wanted, _ = engine.simulate(problem, [0])
+        wanted, _ = engine.simulate(problem, [0, 1])
     assert np.ptp(got["skew"], axis=2).min() > 0
     for key, array in got.items():
         assert_close(array, wanted[key])
@@ -438,7 +463,7 @@ def test_an_unstable_step_marks_the_trial_and_the_others_go_on():
     mode = {"cost": "polynomial", "variables": ["x", "y"], "formula": "x^4 + y^2", "target": {"radius": 0.5}}
     sampler = {"kind": "spsa", "skew": 0.0, "skew_step": 0.0, "skew_bounds": [-1, 1], "beta": "inf", "epsilon": 0.05,
                "perturbation": 1e-12}  # fmt: skip
-    start = {"mean": [2.5, 0.3], "covariance": [[0.5, 0.0], [0.0, 0.01]]}
+    start = {"mean": [2.5, 0.3], "covariance": [[4.0, 0.0], [0.0, 0.01]]}
     scenario = scenario_of([mode, mode], [sampler], steps=60, start=start, schedule={"switches": [[0, "mode-0"]]})
     problem = engine.prepare(scenario)
     problem = problem._replace(contestants=problem.contestants[:1])
@@ -455,7 +480,7 @@ def test_an_unstable_step_marks_the_trial_and_the_others_go_on():
     found = []
     for trial in trials:
         normals = naive.stream(SEED, naive.START, trial).standard_normal(2)
-        theta = np.array([2.5, 0.3]) + np.sqrt([0.5, 0.01]) * normals
+        theta = np.array([2.5, 0.3]) + np.sqrt([4.0, 0.01]) * normals
         wanted = naive.run(naive.Spsa(sampler, theta, np.zeros((2, 2)), SEED, trial), [cost], [0] * 61, [False] * 60)
         found.append(wanted.diverged)
         assert arrays["diverged"][trial, 0] == wanted.diverged

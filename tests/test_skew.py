@@ -121,9 +121,7 @@ def test_no_random_skew_has_a_larger_gap():
     rng = np.random.default_rng(3)
     H = random_hessian(rng, 4)
     best = skew.spectral_gap(H, skew.optimal(H))
-    gaps = [
-        skew.spectral_gap(H, s * random_skew(rng, 4)) for s in (0.0, 1.0, 10.0) for _ in "12345"
-    ]
+    gaps = [skew.spectral_gap(H, s * random_skew(rng, 4)) for s in (0.0, 1.0, 10.0) for _ in "12345"]
     assert max(gaps) < best * (1 - IDENTITY)
     assert skew.spectral_gap(H, np.zeros((4, 4))) == pytest.approx(1.0, rel=SPECTRUM)
 

@@ -195,11 +195,8 @@ class Kernel(Generic[P, R]):
     @property
     def signatures(self) -> list[Any]:
         """The argument types compiled or loaded so far."""
-        return [*self._fresh.signatures, *(self._cached.signatures if self._cached is not None else ())]
-
-    def ready(self, *args: Any) -> bool:
-        """Tell whether these arguments meet code that this process has compiled or loaded."""
-        return tuple(numba.typeof(a) for a in args) in self.signatures
+        cached = self._cached if self._cached is not self._fresh else None
+        return [*self._fresh.signatures, *(cached.signatures if cached is not None else ())]
 
     def _dispatcher(self, args: tuple[Any, ...]) -> Any:
         if _meets_foreign(args):

@@ -196,16 +196,15 @@ def walk(sampler: Any, state: Any, mode: Any, k: int, dwell: Dwell, layout: Layo
     state, mode, ledger, work = borrow(state), borrow(mode), borrow(ledger), borrow(work)
     marks, sums, waits, streams, N = ledger.marks, ledger.sums, ledger.waits, ledger.streams, work.W.shape[1]
     place(sampler, state, mode.minimisers)
-    if k == dwell.end:
-        if k % layout.record_every == 0:
-            record(sampler, state, mode, dwell.mode, ledger.trace[k // layout.record_every], work.point)
-        return k
-    if k == dwell.since:
+    if k == dwell.end and k % layout.record_every == 0:
+        record(sampler, state, mode, dwell.mode, ledger.trace[k // layout.record_every], work.point)
+    if k == dwell.since and k < dwell.end:
         if marks[WAITING] >= 0:
             waits[bin_of(k - marks[WAITING], WAIT_BITS), 1] += 1
         marks[WAITING] = k
     age = bin_of(k - dwell.since, AGE_BITS) if dwell.since >= 0 else -1
-    while k < dwell.end:
+    alive = True  # one way out: every return would count the references of all arrays again
+    while alive and k < dwell.end:
         # draws: noise once per cell, observations for what the dwell has of the cell
         cell, drawn = k - k % layout.cell, k
         drawn_to = min(dwell.end, cell + layout.cell)
@@ -213,7 +212,7 @@ def walk(sampler: Any, state: Any, mode: Any, k: int, dwell: Dwell, layout: Layo
             observe(mode.cost, k, drawn_to - k, streams[0], work.Z)
             if k == cell:
                 draw_normals(streams[1], work.W.reshape(-1)[: min(layout.cell, layout.steps - k) * N])
-        while k < drawn_to:
+        while alive and k < drawn_to:
             if k % layout.record_every == 0:
                 record(sampler, state, mode, dwell.mode, ledger.trace[k // layout.record_every], work.point)
             # no record, no burn-in boundary and no new age bin inside a stretch
@@ -234,9 +233,9 @@ def walk(sampler: Any, state: Any, mode: Any, k: int, dwell: Dwell, layout: Layo
                 waits[bin_of(arrival - marks[WAITING], WAIT_BITS), 0] += 1
                 marks[WAITING] = -1
             k = reached
-            if k < stop:
+            alive = k == stop
+            if not alive:
                 marks[DIVERGED] = k
-                return k
             if age >= 0 and k == dwell.since + lower_edge(age + 1, AGE_BITS):
                 age += 1
     return k

@@ -230,7 +230,8 @@ def start_skews(problem: Problem, contestant: Contestant, trials: NDArray[np.int
     """Return S_0 of each trial, shape (T, N, N), before the bounds."""
     N = problem.origin.size
     if contestant.skew is not None:
-        return np.ascontiguousarray(np.broadcast_to(contestant.skew, (trials.size, N, N)))
+        # a copy: a view would be read-only, another type, and the loop compiled for it once more
+        return np.broadcast_to(contestant.skew, (trials.size, N, N)).copy()
     normals = np.zeros((trials.size, N - 1))
     normals_by_trial(problem.entropy, SKEW, trials, normals)
     return np.array([skew_algebra.tridiagonal(row) for row in normals]).reshape(trials.size, N, N)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 RESAMPLES = 1000
+MOST_GROUPS = 400  # beyond this many trials, whole groups of them are resampled: they are independent too
 RESAMPLING_SEED = 20_240_607  # a report must come out the same twice
 
 
@@ -60,14 +61,20 @@ def recovery(waits: NDArray[np.int64], edges: NDArray[np.int64]) -> Recovery:
     if total.sum() == 0:
         return Recovery(np.nan, np.nan, np.nan, np.nan)
     used = np.flatnonzero(total.sum(axis=1))[-1] + 1
-    waits, edges, total = waits[:, :used].astype(float), edges[:used], total[:used]
+    waits, edges, total = _grouped(waits[:, :used]), edges[:used], total[:used]
     censored = float(total[:, 1].sum() / total.sum())
     median = float(median_wait(total, edges))
-    trials = len(waits)
-    if trials < 2:
+    groups = len(waits)
+    if groups < 2:
         return Recovery(median, np.nan, np.nan, censored)
-    weights = np.random.default_rng(RESAMPLING_SEED).multinomial(trials, np.full(trials, 1 / trials), size=RESAMPLES)
-    resampled = np.asarray(weights @ waits.reshape(trials, -1), dtype=float).reshape(RESAMPLES, used, 2)
+    weights = np.random.default_rng(RESAMPLING_SEED).multinomial(groups, np.full(groups, 1 / groups), size=RESAMPLES)
+    resampled = np.asarray(weights @ waits.reshape(groups, -1), dtype=float).reshape(RESAMPLES, used, 2)
     medians = np.sort(median_wait(resampled, edges))
     low, high = medians[int(0.025 * RESAMPLES)], medians[int(np.ceil(0.975 * RESAMPLES)) - 1]
     return Recovery(median, float(low), float(high), censored)
+
+
+def _grouped(waits: NDArray[np.int64]) -> Array:
+    """Add up neighbouring trials so that at most ``MOST_GROUPS`` rows remain."""
+    bounds = np.unique(np.linspace(0, len(waits), MOST_GROUPS + 1).astype(int)[:-1])
+    return np.asarray(np.add.reduceat(waits, bounds, axis=0), dtype=float)

@@ -46,7 +46,7 @@ def write_file(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-    except OSError:
+    except BaseException:
         temporary.unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)
@@ -81,18 +81,21 @@ class RunDirectory:
 
     def __init__(self, path: Path, *, replace: bool = False) -> None:
         self.path = path
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            if not replace or not self._is_run():
-                raise RunExists(path)
-            shutil.rmtree(path)
-        (path / SHARDS).mkdir(parents=True, exist_ok=True)
+        if self._is_taken() and not (replace and self._is_run()):
+            raise RunExists(path)
+
+    def _is_taken(self) -> bool:
+        return self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir()))
 
     def _is_run(self) -> bool:
         """Only what a run wrote is ever removed."""
         return self.path.is_dir() and (self.path / MANIFEST).is_file()
 
     def begin(self, scenario_text: str, manifest: Mapping[str, Any]) -> None:
-        """Write what is known before the first step."""
+        """Write what is known before the first step; an old run goes only now, when the new one is sure to start."""
+        if self._is_taken():
+            shutil.rmtree(self.path)
+        (self.path / SHARDS).mkdir(parents=True, exist_ok=True)
         write_file(self.path / SCENARIO, scenario_text.encode())
         write_json(self.path / MANIFEST, {**manifest, "complete": False})
 
@@ -118,7 +121,7 @@ class RunDirectory:
             with temporary.open("rb") as file:
                 os.fsync(file.fileno())
             temporary.replace(self.path / RESULT)
-        except OSError:
+        except BaseException:
             temporary.unlink(missing_ok=True)
             raise
         write_json(self.path / SUMMARY, summary)

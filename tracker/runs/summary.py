@@ -11,6 +11,7 @@ from tracker.bins import WAIT_BITS, lower_edges
 from tracker.loop import ERROR, INSIDE, SQUARE, STEPS
 from tracker.metrics.averages import final_moments, over_trials, pooled_moments, ratio, time_average
 from tracker.metrics.recovery import recovery
+from tracker.plain import jsonable
 from tracker.runs.storage import array_hash
 from tracker.scenario import regimes
 
@@ -28,10 +29,13 @@ def summarise(problem: Problem, arrays: Arrays, seconds: NDArray[np.float64]) ->
     """Return the summary of a run from its arrays; axes are (trial, sampler, ...)."""
     scenario = problem.scenario
     samplers = [
-        {**summarise_sampler(problem, arrays, n, contestant), "steps_per_second": _speed(problem, seconds[n])}
+        {
+            **summarise_sampler(problem, arrays, n, contestant),
+            "steps_per_second": _speed(problem, arrays, n, seconds[n]),
+        }
         for n, contestant in enumerate(problem.contestants)
     ]
-    return {
+    summary = {
         "scenario": {
             "name": scenario.name,
             "sha256": scenario.sha256,
@@ -44,10 +48,12 @@ def summarise(problem: Problem, arrays: Arrays, seconds: NDArray[np.float64]) ->
         "samplers": samplers,
         "hash": array_hash(arrays),
     }
+    return dict(jsonable(summary))
 
 
-def _speed(problem: Problem, seconds: float) -> float | None:
-    steps = float(problem.scenario.trials) * problem.scenario.steps
+def _speed(problem: Problem, arrays: Arrays, n: int, seconds: float) -> float | None:
+    diverged = arrays["diverged"][:, n]
+    steps = np.where(diverged < 0, problem.scenario.steps, diverged).sum(dtype=float)
     return steps / seconds if seconds > 0 else None
 
 

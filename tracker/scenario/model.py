@@ -185,10 +185,10 @@ class Scenario(Keys):
         return copy
 
     def replace(self, **changes: Any) -> Scenario:
-        """Return a changed scenario, checked again; ``modes`` may hold costs of one's own (see ``OwnCost``)."""
+        """Return a changed scenario, checked again; None takes a key away; ``modes`` may hold costs of one's own."""
         from tracker.scenario.checks import checked  # it makes scenarios, so it reads this module first
 
-        data = {**self.parts(), **changes}
+        data = {key: value for key, value in {**self.parts(), **changes}.items() if value is not None}
         if "modes" in changes:
             data["modes"] = wrapped(data["modes"], data["start"])
         return checked(data)

@@ -1,0 +1,176 @@
+"""Which room may import from which (DESIGN section 1), read from the sources; and what must not be imported early."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "tracker"
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+# A room is a file or a folder of tracker/; "costs.base" is one file of a room. Theory must not see the simulation.
+MAY_IMPORT: dict[str, set[str]] = {
+    "compiled": set(),
+    "plain": set(),
+    "keys": set(),
+    "chain": set(),
+    "skew": set(),
+    "bins": {"compiled"},
+    "streams": {"compiled"},
+    "environment": {"chain"},
+    "costs": {"compiled", "keys", "streams"},
+    "samplers": {"compiled", "keys", "streams", "skew", "costs.base"},
+    "scenario": {"chain", "skew", "costs", "samplers", "keys"},
+    "loop": {"compiled", "bins", "streams", "costs.base", "samplers.base"},
+    "simulate": {
+        "loop", "scenario", "environment", "costs", "samplers", "streams", "bins", "skew", "compiled",
+    },
+    "metrics": {"chain"},
+    "limits": {"scenario", "chain", "skew", "costs", "compiled", "streams", "keys", "plain"},
+    "references": {"scenario", "costs", "compiled", "streams", "keys", "plain"},
+    "runs": {"scenario", "simulate", "loop", "metrics", "chain", "skew", "bins", "plain", "__version__"},
+    "convergence": {"scenario", "simulate", "limits", "metrics", "runs", "plain"},
+    "reports": {"metrics", "limits", "references", "convergence", "runs", "scenario", "chain", "skew", "bins", "plain"},
+    "cli": {
+        "runs", "scenario", "simulate", "costs", "samplers", "metrics", "limits", "references", "convergence", "reports",
+        "chain", "skew", "keys", "plain", "bins", "__version__",
+    },
+}  # fmt: skip
+ONLY_IN = {"numba": "compiled", "llvmlite": "compiled", "simpy": "environment"}
+NEVER_AT_MODULE_LEVEL = ("scipy.stats", "matplotlib", "xarray", "h5netcdf", "h5py", "distributed")
+
+
+class Import(NamedTuple):
+    """``name`` is imported in ``line``; ``early``: when the module is; ``real``: not only for type checkers."""
+
+    name: str
+    line: int
+    early: bool
+    real: bool
+
+
+def imports(tree: ast.AST, *, early: bool = True, real: bool = True) -> Iterator[Import]:
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import):
+            yield from (Import(alias.name, node.lineno, early, real) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"line {node.lineno}: a relative import"
+            yield from (Import(f"{node.module}.{alias.name}", node.lineno, early, real) for alias in node.names)
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            for part in node.body:
+                yield from imports(ast.Module([part], []), early=early, real=False)
+            for part in node.orelse:
+                yield from imports(ast.Module([part], []), early=early, real=real)
+        else:
+            inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+            yield from imports(node, early=early and not inside, real=real)
+
+
+def of(path: Path) -> list[Import]:
+    return list(imports(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+def room_of(path: Path) -> str:
+    first = path.relative_to(PACKAGE).parts[0]
+    return first.removesuffix(".py")
+
+
+def within(name: str, module: str) -> bool:
+    return name == module or name.startswith(f"{module}.")
+
+
+def forbidden(room: str, found: list[Import]) -> list[str]:
+    """The lines that reach into a room they may not; what is only for type checkers counts too."""
+    lines = []
+    for name, line, _, _ in found:
+        if not within(name, "tracker"):
+            continue
+        target = name.removeprefix("tracker").removeprefix(".")
+        allowed = {room} | MAY_IMPORT[room]
+        if not any(within(target, place) for place in allowed):
+            lines.append(f"{line}: {name}")
+    return lines
+
+
+def test_the_reader_of_imports_sees_what_it_should() -> None:
+    """Control: planted imports are found, in every place where one may stand."""
+    text = """
+import numba
+from tracker import simulate as s, chain
+if TYPE_CHECKING:
+    from tracker.runs import Run
+else:
+    import xarray
+def f():
+    from scipy import stats
+    class A:
+        import tracker.loop
+try:
+    import scipy.stats
+except ImportError:
+    pass
+"""
+    found = list(imports(ast.parse(text)))
+    assert [(i.name, i.early, i.real) for i in found] == [
+        ("numba", True, True),
+        ("tracker.simulate", True, True),
+        ("tracker.chain", True, True),
+        ("tracker.runs.Run", True, False),
+        ("xarray", True, True),
+        ("scipy.stats", False, True),
+        ("tracker.loop", False, True),
+        ("scipy.stats", True, True),
+    ]
+    assert forbidden("metrics", found) == ["3: tracker.simulate", "5: tracker.runs.Run", "11: tracker.loop"]
+    assert forbidden("samplers", list(imports(ast.parse("from tracker.costs.quadratic import Quadratic")))) != []
+    assert forbidden("samplers", list(imports(ast.parse("from tracker.costs.base import value")))) == []
+
+
+def test_every_room_is_in_the_table() -> None:
+    rooms = {room_of(path) for path in FILES} - {"__init__", "__main__"}
+    assert rooms <= set(MAY_IMPORT)
+    assert rooms >= {"compiled", "costs", "samplers", "scenario", "loop", "simulate", "runs", "cli"}
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in FILES if room_of(p) in MAY_IMPORT], ids=lambda p: str(p.relative_to(PACKAGE))
+)
+def test_rooms_import_only_what_they_may(path: Path) -> None:
+    assert forbidden(room_of(path), of(path)) == []
+
+
+def test_the_package_itself_imports_nothing_of_its_own_early() -> None:
+    found = of(PACKAGE / "__init__.py")
+    assert [i for i in found if within(i.name, "tracker") and i.early and i.real] == []
+
+
+def test_the_table_has_no_circles() -> None:
+    """Rooms can be ordered so that each imports only from those before it."""
+    needs = {
+        room: {place.partition(".")[0] for place in places} & set(MAY_IMPORT) for room, places in MAY_IMPORT.items()
+    }
+    while needs:
+        free = {room for room, places in needs.items() if not places & set(needs)}
+        assert free, f"a circle among {sorted(needs)}"
+        needs = {room: places for room, places in needs.items() if room not in free}
+
+
+@pytest.mark.parametrize("module", ONLY_IN)
+def test_a_dependency_behind_one_door(module: str) -> None:
+    users = {room_of(path) for path in FILES for i in of(path) if within(i.name, module)}
+    assert users == {ONLY_IN[module]}
+
+
+@pytest.mark.parametrize("module", NEVER_AT_MODULE_LEVEL)
+def test_slow_imports_wait_until_they_are_needed(module: str) -> None:
+    early = [
+        f"{path.relative_to(PACKAGE)}:{i.line}"
+        for path in FILES
+        for i in of(path)
+        if i.early and i.real and within(i.name, module)
+    ]
+    assert early == []

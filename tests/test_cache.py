@@ -1,0 +1,259 @@
+"""The cache of compiled code is warm when nothing changed, and never stale; one signature per kind of sampler.
+
+Each run that must compile takes ten seconds, so the processes here have one sampler and no baselines. Whether a binary is
+the right one is told by the same loop run in the interpreter: both must give the same bits.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tracker
+from tracker import compiled, simulate
+from tracker.loop import advance
+from tracker.scenario import reading
+
+PACKAGE = Path(tracker.__file__).parent
+
+SCENARIO = """
+name = "small"
+seed = 5
+trials = 2
+steps = 200
+start = [0.5, 0.0]
+
+[[modes]]
+name = "only"
+cost = "quadratic"
+minimum = [1.0, -1.0]
+curvature = [[2.0, 0.3], [0.3, 1.0]]
+gradient_noise = 0.25
+
+[[samplers]]
+name = "classical"
+kind = "langevin"
+epsilon = 0.02
+"""
+
+# Prints what a run gives compiled and interpreted, and how often compiled code came from the cache.
+TELL = """
+import json, warnings
+import tracker, tracker.runs
+from tracker import simulate
+from tracker.loop import advance
+
+def tell(scenario):
+    simulate.BASELINES.clear()
+    compiled = tracker.run(scenario, executor=1)
+    warnings.filterwarnings("ignore", "overflow encountered", RuntimeWarning)  # of the generators' words
+    simulate.advance = advance.interpreted
+    interpreted = tracker.run(scenario, executor=1)
+    stats = advance._cached.stats if advance._cached is not None else None
+    print(json.dumps({
+        "hash": compiled.summary["hash"],
+        "interpreted": interpreted.summary["hash"],
+        "final": compiled.summary["samplers"][0]["final"]["mean"],
+        "hits": sum(stats.cache_hits.values()) if stats else None,
+        "misses": sum(stats.cache_misses.values()) if stats else None,
+        "signatures": len(advance.signatures),
+    }))
+"""
+
+
+def process(folder: Path, script: str) -> dict[str, Any]:
+    """Run a script in ``folder``, with the package that is there (if any) and a cache of its own."""
+    cache = {"TRACKER_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    here = str(folder) if (folder / "tracker").exists() else str(PACKAGE.parent)
+    env = {**os.environ, **cache, "PYTHONPATH": here, "PYTHONWARNINGS": "error"}
+    command = [sys.executable, str(folder / script)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=env, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
+
+
+def binaries(folder: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in (folder / "cache").rglob("*.nb[ci]")}
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert text.count(old) == 1, f"{old!r} is not (once) in {path.name}: the test needs another line to edit"
+    path.write_text(text.replace(old, new))
+
+
+def test_the_cache_is_warm_after_a_restart_and_follows_an_edit_in_any_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(PACKAGE, tmp_path / "tracker", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "script.py").write_text(f"{TELL}\ntell(tracker.parse('''{SCENARIO}'''))\n")
+
+    monkeypatch.setattr(simulate, "BASELINES", {})
+    here = tracker.run(tracker.parse(SCENARIO), executor=1).summary["hash"]
+    cold = process(tmp_path, "script.py")
+    assert cold["hash"] == cold["interpreted"] == here
+    assert (cold["hits"], cold["misses"], cold["signatures"]) == (0, 1, 1)
+
+    kept = binaries(tmp_path)
+    assert any(path.name.startswith("loop.advance") and path.suffix == ".nbc" for path in kept)
+    warm = process(tmp_path, "script.py")
+    assert warm["hash"] == here
+    assert (warm["hits"], warm["misses"], warm["signatures"]) == (1, 0, 1)
+    assert binaries(tmp_path) == kept
+
+    # A helper in another file than the kernel and the cost: the gradient noise becomes twice as large.
+    edit(tmp_path / "tracker" / "costs" / "base.py", "            out[i, d] = z\n", "            out[i, d] = 2.0 * z\n")
+    edited = process(tmp_path, "script.py")
+    assert (edited["hits"], edited["misses"]) == (0, 1)
+    assert edited["hash"] == edited["interpreted"] != here
+
+
+def test_every_source_file_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = tmp_path / "tracker"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    assert compiled.cache_folder() is None or compiled.cache_folder().name == f"kernels-{compiled.source_fingerprint()}"
+    monkeypatch.setattr(compiled, "PACKAGE", copy)
+    before = compiled.source_fingerprint()
+    assert before == compiled.source_fingerprint()
+    seen = {before}
+    for path in sorted(copy.rglob("*.py")):
+        path.write_bytes(path.read_bytes() + b"#")
+        seen.add(compiled.source_fingerprint())
+    (copy / "new.py").touch()
+    seen.add(compiled.source_fingerprint())
+    (copy / "new.py").rename(copy / "newer.py")
+    seen.add(compiled.source_fingerprint())
+    monkeypatch.setenv("NUMBA_OPT", "0")
+    seen.add(compiled.source_fingerprint())
+    assert len(seen) == 1 + len(list(copy.rglob("*.py"))) + 2
+
+
+def test_old_folders_go_and_used_ones_stay(tmp_path: Path) -> None:
+    for name, days in (("kernels-old", 31), ("kernels-young", 29), ("something-else", 99)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "used").touch()
+        then = (tmp_path / name / "used").stat().st_mtime - days * 86400
+        os.utime(tmp_path / name / "used", (then, then))
+    compiled._forget_old(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kernels-young", "something-else"]
+
+
+OWN = '''
+from typing import Any, NamedTuple
+import numpy as np
+from tracker.costs.base import gradient, value
+
+class Valley(NamedTuple):
+    """C = stiffness |theta - 1|^2 / 2."""
+    stiffness: float
+
+def slope(stiffness, t):
+    return stiffness * (t - 1.0)
+
+from tracker.compiled import helper
+slope = helper(slope)
+
+@value.register(Valley)
+def _value(cost, theta, z):
+    return 0.5 * cost.stiffness * ((theta - 1.0) ** 2).sum()
+
+@gradient.register(Valley)
+def _gradient(cost, theta, z, out):
+    for d in range(theta.size):
+        out[d] = slope(cost.stiffness, theta[d])
+
+tell(tracker.parse(SCENARIO).replace(modes=[Valley(2.0)]))
+'''
+
+
+def test_a_cost_in_a_users_script_follows_its_edits(tmp_path: Path) -> None:
+    script = tmp_path / "own.py"
+    script.write_text(f"{TELL}\nSCENARIO = '''{SCENARIO}'''\n{OWN}")
+    first = process(tmp_path, "own.py")
+    assert first["hash"] == first["interpreted"]
+    assert not [path for path in binaries(tmp_path) if path.name.startswith("loop.advance")]
+    # twice the slope from a helper, which numba would not look at
+    edit(script, "    return stiffness * (t - 1.0)\n", "    return stiffness * (t - 1.0) * 1.5\n")
+    second = process(tmp_path, "own.py")
+    assert second["hash"] == second["interpreted"] != first["hash"]
+    assert second["final"] != first["final"]
+
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "as it is": {},
+    "one trial": {"trials": 1},
+    "many trials": {"trials": 130},
+    "few steps": {"steps": 9, "burn_in": 3},
+    "whole numbers": {"start": [1, 0], "chain": {"alpha": 1, "Q": [[-1, 1], [1, -1]], "initial": [0, 1]}},
+    "a start that is drawn": {"start": {"mean": [1, 0], "covariance": [[1, 0], [0, 0]]}},
+    "a schedule": {"chain": None, "schedule": {"switches": [[0, "two"], [50, "one"]]}},
+    "interventions": {
+        "interventions": [{"kind": "outage", "at": 3, "steps": 4}, {"kind": "switch", "at": 5, "to": "two"}]
+    },
+}
+TWO = """
+name = "two"
+trials = 5
+steps = 200
+start = [0.5, 0.0]
+[chain]
+alpha = 0.05
+Q = [[-1.0, 1.0], [0.6, -0.6]]
+[[modes]]
+name = "one"
+cost = "quadratic"
+minimum = [1.0, -1.0]
+curvature = [[2.0, 0.3], [0.3, 1.0]]
+[[modes]]
+name = "two"
+cost = "quadratic"
+minimum = [-1, 1]
+curvature = [[1, 0], [0, 2]]
+gradient_noise = 1
+target = { radius = 1 }
+[[samplers]]
+name = "classical"
+kind = "langevin"
+epsilon = 0.02
+[[samplers]]
+name = "cold"
+kind = "langevin"
+epsilon = 1
+beta = "inf"
+[[samplers]]
+name = "skewed"
+kind = "accelerated"
+epsilon = 0.02
+beta = 2
+skew = [[0, -1], [1, 0]]
+[[samplers]]
+name = "drawn"
+kind = "accelerated"
+epsilon = 0.02
+skew = "random"
+"""
+
+
+def test_one_signature_for_each_kind_of_sampler() -> None:
+    """Types drift: an integer, a read-only or strided array would each compile the loop again."""
+    scenario = tracker.parse(TWO)
+    for name, changes in VARIANTS.items():
+        content = {key: part for key, part in {**scenario.content(), **changes}.items() if part is not None}
+        varied = tracker.parse(reading.written(content))
+        for shard_size in (None, 1, 4):
+            tracker.run(varied, executor=2, shard_size=shard_size)
+        # all that this process has compiled or loaded, in this test or before
+        versions = Counter((signature[0], signature[1]) for signature in set(advance.signatures))
+        again = {str(sampler): count for (sampler, _), count in versions.items() if count > 1}
+        assert again == {}, name
+    of_two = {str(sampler).partition("(")[0] for sampler, modes in versions if modes.count == 2}
+    assert of_two >= {"Langevin", "Accelerated", "Baseline"}

@@ -1,0 +1,203 @@
+"""Metrics: arrays in, numbers out; against a published example, hand computation and loops."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from tracker.metrics.averages import final_moments, over_trials, pooled_moments, ratio, time_average
+from tracker.metrics.recovery import median_wait, recovery, survival
+
+IDENTITY = 1e-12
+PRINTED = 5e-4  # published to three digits
+SIGMAS = 5.0  # two-sided false alarm below 1e-6
+
+# Freireich et al. (1963), remission in weeks under 6-MP; Kaplan-Meier estimates as in Cox and Oakes, or any textbook
+ENDED = [6, 6, 6, 7, 10, 13, 16, 22, 23]
+CENSORED = [6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35]
+PUBLISHED = {5: 1.0, 6: 0.857, 7: 0.807, 10: 0.753, 13: 0.690, 16: 0.627, 21: 0.627, 22: 0.538, 23: 0.448, 35: 0.448}
+
+
+def counts(ended: list[int], censored: list[int], bins: int) -> np.ndarray:
+    return np.stack([np.bincount(ended, minlength=bins), np.bincount(censored, minlength=bins)], axis=1)
+
+
+FREIREICH = counts(ENDED, CENSORED, 40)
+
+
+def test_kaplan_meier_equals_the_published_estimate():
+    alive = survival(FREIREICH)
+    for week, wanted in PUBLISHED.items():
+        assert alive[week] == pytest.approx(wanted, abs=PRINTED)
+    assert alive[23] == pytest.approx(18 / 21 * 16 / 17 * 14 / 15 * 11 / 12 * 10 / 11 * 6 / 7 * 5 / 6, rel=IDENTITY)
+    assert (np.diff(alive) <= 0).all()
+
+
+def test_a_censored_wait_is_still_at_risk_in_its_bin():
+    """Control: taking week 6's censored patient out before the events of week 6 gives 17/20, not 18/21."""
+    early = FREIREICH.copy()
+    early[5, 1] += early[6, 1]
+    early[6, 1] = 0
+    assert survival(early)[6] == pytest.approx(17 / 20, rel=IDENTITY)
+    assert survival(FREIREICH)[6] == pytest.approx(18 / 21, rel=IDENTITY)
+
+
+def test_median_is_the_published_one():
+    assert median_wait(FREIREICH, np.arange(40)) == 23
+
+
+def test_without_censoring_the_estimate_is_the_empirical_one():
+    waits = [0, 0, 3, 3, 5, 8, 9]
+    alive = survival(counts(waits, [], 12))
+    np.testing.assert_allclose(alive, [np.mean(np.array(waits) > n) for n in range(12)], atol=IDENTITY)
+    assert median_wait(counts(waits, [], 12), np.arange(12)) == np.median(waits) == 3
+
+
+def test_median_not_reached_is_infinite():
+    assert median_wait(counts([1], [2, 2, 3], 5), np.arange(5)) == math.inf
+    assert median_wait(counts([], [4, 4], 5), np.arange(5)) == math.inf
+    assert median_wait(counts([1, 1], [2, 2], 5), np.arange(5)) == 1  # exactly one half has ended: reached
+
+
+def test_median_in_a_wide_bin_falls_in_proportion():
+    """Four waits in the bin {8, ..., 11}, two before it: three of six, one half, are gone a quarter into the bin."""
+    edges = np.array([0, 1, 2, 4, 8, 12])
+    waits = np.zeros((6, 2), dtype=int)
+    waits[1, 0], waits[4, 0] = 2, 4
+    assert median_wait(waits, edges) == pytest.approx(8 + 0.25 * 3, rel=IDENTITY)
+
+
+def test_median_over_leading_axes():
+    stacked = np.stack([FREIREICH, counts([2, 2, 5], [], 40)])
+    np.testing.assert_array_equal(median_wait(stacked, np.arange(40)), [23, 2])
+
+
+def test_recovery_of_nothing_and_of_one_trial():
+    assert all(math.isnan(number) for number in recovery(np.zeros((3, 40, 2), dtype=np.int64), np.arange(40)))
+    alone = recovery(FREIREICH[np.newaxis], np.arange(40))
+    assert (alone.median, alone.censored) == (23, 12 / 21)
+    assert math.isnan(alone.low)
+    assert math.isnan(alone.high)
+
+
+def simulated(trials: int, q: float, cut: float, seed: int) -> np.ndarray:
+    """Counts of 20 waits per trial, geometric with median about log 2 / q, censored at independent geometric times."""
+    rng = np.random.default_rng(seed)
+    wait, limit = rng.geometric(q, (trials, 20)), rng.geometric(cut, (trials, 20))
+    rows = [counts(w[w <= c].tolist(), c[w > c].tolist(), 400) for w, c in zip(wait, limit, strict=True)]
+    return np.array(rows)
+
+
+def test_interval_is_deterministic_and_holds_the_median():
+    waits = simulated(30, 0.05, 0.05, seed=1)
+    first, second = recovery(waits, np.arange(400)), recovery(waits, np.arange(400))
+    assert first == second
+    assert first.low <= first.median <= first.high
+    assert first.low < first.high
+    wider = recovery(waits[:5], np.arange(400))
+    assert wider.high - wider.low > first.high - first.low
+
+
+def test_interval_covers_as_often_as_it_says():
+    """Statistical: of 40 intervals at a coverage of 0.95, fewer than 29 cover with probability below 1e-6; fixed seeds."""
+    true = math.ceil(math.log(0.5) / math.log(0.95))  # 14
+    intervals = [recovery(simulated(30, 0.05, 0.05, seed), np.arange(400)) for seed in range(100, 140)]
+    covered = sum(r.low <= true <= r.high for r in intervals)
+    assert covered >= 29
+    shifted = sum(r.low <= 2 * true <= r.high for r in intervals)
+    assert shifted <= 10  # control: twice the true median is not covered
+
+
+def test_averaging_only_the_waits_that_ended_is_biased():
+    """Censored at rate q too: the waits that end have mean about 1/(2q), the Kaplan-Meier median is right."""
+    waits = simulated(200, 0.05, 0.05, seed=3).sum(axis=0)
+    n = np.arange(400)
+    ended = waits[:, 0]
+    naive_median = n[np.searchsorted(np.cumsum(ended), ended.sum() / 2)]
+    true = math.ceil(math.log(0.5) / math.log(0.95))  # 14
+    # Greenwood at the true median: standard error of the survival, and of the median through the density
+    at_risk = np.cumsum(waits.sum(axis=1)[::-1])[::-1]
+    sigma = 0.5 * math.sqrt((ended[: true + 1] / np.maximum(at_risk[: true + 1], 1) ** 2).sum())
+    stderr = sigma / (0.5 * 0.05)
+    assert abs(median_wait(waits, n) - true) < SIGMAS * stderr + 1
+    assert naive_median < true - SIGMAS * stderr  # control: the naive one fails the same test
+
+
+# --- averages
+
+
+def test_over_trials_leaves_out_nan():
+    average = over_trials(np.array([1.0, np.nan, 2.0, 6.0, np.inf]))
+    assert average.mean == pytest.approx(3.0, rel=IDENTITY)
+    assert average.stderr == pytest.approx(math.sqrt((4 + 1 + 9) / 2 / 3), rel=IDENTITY)
+
+
+def test_over_trials_of_one_or_none():
+    one, none = over_trials(np.array([np.nan, 4.0])), over_trials(np.array([np.nan]))
+    assert one.mean == 4.0
+    assert math.isnan(one.stderr)
+    assert math.isnan(none.mean)
+    assert math.isnan(none.stderr)
+
+
+def test_ratio_of_nothing_is_nan():
+    np.testing.assert_array_equal(ratio(np.array([1.0, 0.0, 3.0]), np.array([2.0, 0.0, 4.0])), [0.5, np.nan, 0.75])
+
+
+def sums_about(theta: np.ndarray, origin: np.ndarray) -> np.ndarray:
+    """What the loop leaves for each trial of theta (T, K, N): sums of theta - origin, and of its products below."""
+    trials, steps, N = theta.shape
+    moments = np.zeros((trials, N + 1, N))
+    for t in range(trials):
+        for k in range(steps):
+            for d in range(N):
+                moments[t, 0, d] += theta[t, k, d] - origin[d]
+                for e in range(d + 1):
+                    moments[t, d + 1, e] += (theta[t, k, d] - origin[d]) * (theta[t, k, e] - origin[e])
+    return moments
+
+
+def test_pooled_moments_keep_their_digits_far_from_zero():
+    """theta near 1e8 with deviations of 1e-2: about a near origin 1e-7 of the variance is kept, about 0 nothing."""
+    rng = np.random.default_rng(5)
+    far, mixing = np.array([1e8, -1e8, 3e7]), np.array([[1.0, 0.0, 0.0], [0.5, 1.0, 0.0], [-0.3, 0.2, 2.0]])
+    theta = far + 0.01 * rng.standard_normal((4, 200, 3)) @ mixing.T
+    exact = (theta - far).reshape(-1, 3)  # the subtraction is exact
+    wanted = (exact - exact.mean(axis=0)).T @ (exact - exact.mean(axis=0)) / len(exact)
+    found = pooled_moments(sums_about(theta, far + 1.0), 800.0, far + 1.0)
+    np.testing.assert_allclose(found.mean, far + exact.mean(axis=0), rtol=1e-15)
+    np.testing.assert_allclose(found.covariance, wanted, atol=1e-10)
+    np.testing.assert_array_equal(found.covariance, found.covariance.T)
+    lost = pooled_moments(sums_about(theta, np.zeros(3)), 800.0, np.zeros(3))
+    assert np.abs(lost.covariance - wanted).max() > np.abs(wanted).max()  # control
+
+
+def test_pooled_moments_of_nothing():
+    empty = pooled_moments(np.zeros((0, 3, 2)), 0.0, np.ones(2))
+    assert np.isnan(empty.mean).all()
+    assert np.isnan(empty.covariance).all()
+
+
+def test_final_moments_against_loops():
+    rng = np.random.default_rng(6)
+    theta, mode, X = rng.standard_normal((50, 3)), rng.integers(0, 2, 50), 3  # the third mode is never met
+    got = final_moments(theta, mode, X)
+    for x in range(X):
+        here = [theta[t] for t in range(50) if mode[t] == x]
+        assert got.probability[x] == pytest.approx(len(here) / 50, rel=IDENTITY)
+        np.testing.assert_allclose(got.mean_by_mode[x], sum(here, np.zeros(3)) / 50, atol=IDENTITY)
+        products = sum((np.outer(row, row) for row in here), np.zeros((3, 3)))
+        np.testing.assert_allclose(got.second_by_mode[x], products / 50, atol=IDENTITY)
+    np.testing.assert_allclose(got.mean, theta.mean(axis=0), atol=IDENTITY)
+    np.testing.assert_allclose(got.second, sum(np.outer(row, row) for row in theta) / 50, atol=IDENTITY)
+    np.testing.assert_allclose(got.mean_by_mode.sum(axis=0), got.mean, atol=IDENTITY)
+
+
+def test_time_average_takes_the_averaged_records():
+    trace = np.array([[1.0, 2.0, 4.0, 8.0, 100.0]])
+    steps = [0, 10, 20, 30, 40]
+    assert time_average(trace, steps, 10, 40) == pytest.approx(14 / 3, rel=IDENTITY)  # k = 10, 20, 30, not K = 40
+    assert time_average(trace, steps, 0, 40) == pytest.approx(15 / 4, rel=IDENTITY)
+    assert np.isnan(time_average(trace, steps, 31, 40)).all()

@@ -1,0 +1,501 @@
+"""A run from outside: its directory, its summary, the command, and what the numbers must satisfy whatever the law."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray
+from typer.testing import CliRunner
+
+import tracker
+from tracker.cli import app
+from tracker.runs import RunExists, execution, storage
+from tracker.runs.result import DIMENSIONS
+from tracker.scenario import reading, with_settings
+
+ROOT = Path(__file__).parents[1]
+SHIPPED = sorted((ROOT / "scenarios").glob("*.toml"))
+TEXT = (ROOT / "scenarios" / "example_a.toml").read_text()
+SHORT = ("trials=6", "steps=400", "record_every=20", "burn_in=50", "chain.alpha=0.02", 'chain.initial="stationary"')
+SCENARIO = tracker.parse(TEXT, settings=SHORT)
+SWITCHES = 3 * len(SCENARIO.modes)  # at least as many in 6 x 400 steps with this seed
+
+# DESIGN section 4, and what has been added to it since.
+AVERAGE = {"mean", "stderr"}
+SUMMARY = {
+    "": {"scenario", "chain", "regime", "samplers", "hash"},
+    "scenario": {"name", "sha256", "seed", "trials", "steps"},
+    "chain": {"alpha", "modes", "stationary", "switches", "dwell"},
+    "dwell": {"mode", "completed", "censored", "mean", "expected", "p_value"},
+    "regime": {"sampler", "ratio", "class"},
+    "sampler": {
+        "name", "kind", "epsilon", "beta", "tracking_error", "mean_square_error", "excess_cost", "recovery", "mean",
+        "covariance", "final", "diverged", "evaluations", "steps_per_second",
+    },
+    "recovery": {"median", "low", "high", "censored"},
+    "final": {"mean", "second", "by_mode"},
+    "by_mode": {"mode", "probability", "mean", "second"},
+    "evaluations": {"gradient", "cost", "hessian"},
+}  # fmt: skip
+ADDED = {"sampler": {"inside_target", "first_divergence", "resets"}}
+
+
+def rows(run: tracker.Run) -> dict[str, Any]:
+    return {row["name"]: row for row in run.summary["samplers"]}
+
+
+def keys_as_designed(table: dict[str, Any], name: str) -> None:
+    assert set(table) == SUMMARY[name] | ADDED.get(name, set()), name
+
+
+def check_summary(run: tracker.Run) -> None:
+    """What holds for every run."""
+    summary, scenario = run.summary, run.scenario
+    N, X = scenario.dimension, len(scenario.modes)
+    keys_as_designed(summary, "")
+    keys_as_designed(summary["scenario"], "scenario")
+    keys_as_designed(summary["chain"], "chain")
+    assert len(summary["chain"]["dwell"]) == (X if scenario.chain is not None else 0)
+    for dwell in summary["chain"]["dwell"]:
+        keys_as_designed(dwell, "dwell")
+    names = [sampler.name for sampler in scenario.samplers]
+    assert [row["sampler"] for row in summary["regime"]] == (names if scenario.chain is not None else [])
+    for row in summary["regime"]:
+        keys_as_designed(row, "regime")
+    assert [row["name"] for row in summary["samplers"]] == [*names, "frozen", "oracle"]
+    for row in summary["samplers"]:
+        keys_as_designed(row, "sampler")
+        keys_as_designed(row["recovery"], "recovery")
+        keys_as_designed(row["evaluations"], "evaluations")
+        for average in ("tracking_error", "mean_square_error", "excess_cost"):
+            assert set(row[average]) == AVERAGE
+        assert np.shape(row["mean"]) == (N,)
+        assert np.shape(row["covariance"]) == (N, N)
+        if row["diverged"] < scenario.trials:
+            keys_as_designed(row["final"], "final")
+            assert [part["mode"] for part in row["final"]["by_mode"]] == [mode.name for mode in scenario.modes]
+            for part in row["final"]["by_mode"]:
+                keys_as_designed(part, "by_mode")
+            assert row["tracking_error"]["mean"] ** 2 <= row["mean_square_error"]["mean"] * (1 + 1e-12)
+            assert row["excess_cost"]["mean"] >= -1e-9
+    for name in ("frozen", "oracle"):
+        row = rows(run)[name]
+        assert (row["kind"], row["epsilon"], row["beta"], row["diverged"]) == (name, None, None, 0)
+        assert set(row["evaluations"].values()) == {0}
+    oracle = rows(run)["oracle"]
+    for average in ("tracking_error", "mean_square_error"):
+        assert oracle[average]["mean"] == pytest.approx(0.0, abs=1e-12)
+    assert oracle["excess_cost"]["mean"] == pytest.approx(0.0, abs=1e-9)
+    theta = run.arrays["theta"][:, names.index(names[-1]) + 1]
+    assert (theta == theta[:, :1]).all(), "the frozen one moves"
+    assert len(summary["hash"]) == 64
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tracker.Run:
+    """A run of a file, unchanged but small, in a directory."""
+    text = SCENARIO.toml() + "# the last line, verbatim: ± 1\n"
+    return tracker.run(tracker.parse(text), tmp_path_factory.mktemp("runs") / "new" / "folder", 2)
+
+
+def files(path: Path) -> list[str]:
+    return sorted(str(p.relative_to(path)) for p in path.rglob("*"))
+
+
+# --- the directory
+
+
+def test_a_directory_holds_the_run_and_nothing_else(finished: tracker.Run) -> None:
+    path = finished.path
+    assert path is not None
+    assert files(path) == ["manifest.json", "result.nc", "scenario.toml", "summary.json"]
+    assert (path / "scenario.toml").read_text(encoding="utf-8") == finished.scenario.source
+    manifest = json.loads((path / "manifest.json").read_text())
+    assert manifest["complete"] is True
+    assert manifest["seed"] == SCENARIO.seed
+    assert manifest["scenario_sha256"] == finished.scenario.sha256 == finished.summary["scenario"]["sha256"]
+    assert manifest["versions"]["tracker"] == tracker.__version__
+    assert {"numpy", "scipy", "numba", "simpy"} < set(manifest["versions"])
+
+
+def test_summary_on_disk_is_the_summary(finished: tracker.Run) -> None:
+    assert finished.path is not None
+    assert json.loads((finished.path / "summary.json").read_text()) == finished.summary
+    check_summary(finished)
+    assert finished.summary["chain"]["switches"] >= SWITCHES
+
+
+def test_the_result_opens_with_xarray(finished: tracker.Run) -> None:
+    assert finished.path is not None
+    with xarray.open_dataset(finished.path / "result.nc", engine="h5netcdf") as found:
+        found.load()
+    assert {"sampler": 3, "trial": 6, "time": 21, "theta": 2}.items() <= dict(found.sizes).items()
+    assert list(found.sampler.values) == ["skewed", "frozen", "oracle"]
+    assert found.theta_trace.dims == ("sampler", "trial", "time", "theta")
+    assert list(found.time.values) == list(range(0, 401, 20))
+    np.testing.assert_array_equal(found.theta_trace.sel(sampler="skewed"), finished.arrays["theta"][:, 0])
+    for name, axes in DIMENSIONS.items():
+        variable = found["theta_trace" if name == "theta" else name].transpose(*axes)
+        np.testing.assert_array_equal(variable.values, finished.arrays[name], err_msg=name)
+
+
+def test_a_run_in_memory_is_the_same(finished: tracker.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = tracker.run(finished.scenario, executor=1)
+    assert run.path is None
+    assert run.summary["hash"] == finished.summary["hash"]
+    assert files(tmp_path) == []
+    assert run.dataset.identical(finished.dataset)
+
+
+def test_a_changed_scenario_is_written_so_that_it_can_be_run_again(tmp_path: Path) -> None:
+    changed = SCENARIO.replace(trials=2, steps=40, burn_in=0, description='quotes " and \\ and ±')
+    run = tracker.run(changed, tmp_path / "run", 1)
+    again = tracker.load(tmp_path / "run" / "scenario.toml")
+    assert tracker.run(again, executor=1).summary["hash"] == run.summary["hash"]
+
+
+def test_an_existing_directory_is_refused_and_replaced_only_if_it_is_a_run(tmp_path: Path) -> None:
+    small = SCENARIO.replace(trials=2, steps=40, burn_in=0)
+    run = tracker.run(small, tmp_path / "run", 1)
+    before = (tmp_path / "run" / "manifest.json").read_bytes()
+    with pytest.raises(RunExists, match="run exists already"):
+        tracker.run(small, tmp_path / "run", 1)
+    assert (tmp_path / "run" / "manifest.json").read_bytes() == before
+    other = tracker.run(small.replace(seed=9), tmp_path / "run", 1, replace=True)
+    assert other.summary["hash"] != run.summary["hash"]
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["hash"] == other.summary["hash"]
+
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("years of work")
+    (tmp_path / "file").write_text("a file")
+    for name in ("mine", "file"):
+        for replace in (False, True):
+            with pytest.raises(RunExists):
+                tracker.run(small, tmp_path / name, 1, replace=replace)
+    assert (tmp_path / "mine" / "thesis.tex").read_text() == "years of work"
+    assert (tmp_path / "file").read_text() == "a file"
+    (tmp_path / "empty").mkdir()
+    assert tracker.run(small, tmp_path / "empty", 1).path == tmp_path / "empty"
+
+
+def test_a_run_that_breaks_leaves_no_result_and_can_be_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = execution.simulate
+
+    def breaks(problem: Any, trials: Any, *others: Any) -> Any:
+        if 4 in trials:
+            raise MemoryError("planted")
+        return whole(problem, trials, *others)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(execution, "simulate", breaks)
+        with pytest.raises(MemoryError, match="planted"):
+            tracker.run(SCENARIO, tmp_path / "run", 1, shard_size=2)
+    left = files(tmp_path / "run")
+    assert {"manifest.json", "scenario.toml", "shards", "journal.jsonl"} <= set(left)
+    assert not {"result.nc", "summary.json"} & set(left)
+    assert not [name for name in left if name.endswith(".tmp")]
+    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["complete"] is False
+    for line in (tmp_path / "run" / "journal.jsonl").read_text().splitlines():
+        entry = json.loads(line)
+        data = (tmp_path / "run" / "shards" / entry["file"]).read_bytes()
+        assert storage.hashlib.sha256(data).hexdigest() == entry["sha256"]
+    run = tracker.run(SCENARIO, tmp_path / "run", 1, replace=True)
+    assert len(files(tmp_path / "run")) == 4
+    assert run.summary["hash"] == tracker.run(SCENARIO, executor=1).summary["hash"]
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), ValueError("planted"), KeyboardInterrupt()])
+def test_a_half_written_result_never_gets_its_name(
+    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def half(self: Any, path: Path, **_: Any) -> None:
+        Path(path).write_bytes(b"half of a file")
+        raise error
+
+    monkeypatch.setattr(xarray.Dataset, "to_netcdf", half)
+    with pytest.raises(type(error)):
+        tracker.run(SCENARIO, tmp_path / "run", 1)
+    left = files(tmp_path / "run")
+    assert not {"result.nc", "summary.json"} & set(left)
+    assert not [name for name in left if name.endswith(".tmp")]
+    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["complete"] is False
+
+
+@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), KeyboardInterrupt()])
+def test_a_file_is_old_or_new_but_never_half(
+    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage.write_file(tmp_path / "x", b"old")
+
+    def fails(_: int) -> None:
+        raise error
+
+    monkeypatch.setattr(storage.os, "fsync", fails)
+    with pytest.raises(type(error)):
+        storage.write_file(tmp_path / "x", b"new")
+    assert (tmp_path / "x").read_bytes() == b"old"
+    assert files(tmp_path) == ["x"]
+
+
+def test_a_scenario_that_cannot_be_prepared_takes_nothing_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = SCENARIO.replace(trials=2, steps=40, burn_in=0)
+    run = tracker.run(small, tmp_path / "run", 1)
+
+    def cannot(scenario: Any) -> Any:
+        raise tracker.ScenarioError(["modes[0]: no minimum found"])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(execution, "prepare", cannot)
+        with pytest.raises(tracker.ScenarioError):
+            tracker.run(small, tmp_path / "run", 1, replace=True)
+        with pytest.raises(tracker.ScenarioError):
+            tracker.run(small, tmp_path / "new", 1)
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["hash"] == run.summary["hash"]
+    assert tracker.run(small, tmp_path / "new", 1).summary["hash"] == run.summary["hash"]
+
+
+# --- the command
+
+
+def invoke(*arguments: str) -> Any:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def test_json_is_one_object_and_the_summary_on_disk(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(SCENARIO.toml())
+    done = invoke("run", str(tmp_path / "a.toml"), "--out", str(tmp_path / "run"), "--json", "--workers", "1")
+    assert done.exit_code == 0, done.stderr
+    printed = json.loads(done.stdout, parse_constant=pytest.fail)
+    assert printed == json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert (tmp_path / "run" / "scenario.toml").read_text() == SCENARIO.toml()
+    again = invoke("run", str(tmp_path / "a.toml"), "--out", str(tmp_path / "run"))
+    assert (again.exit_code, again.stdout) == (7, "")
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_every_shipped_scenario_runs(path: Path, tmp_path: Path) -> None:
+    settings = ["trials=2", "steps=130", "record_every=13"]
+    run = tracker.run(tracker.load(path, settings), executor=1)
+    check_summary(run)
+    assert all(row["diverged"] == 0 for row in run.summary["samplers"])
+    flags = [part for setting in settings for part in ("--set", setting)]
+    done = invoke("run", str(path), "--out", str(tmp_path / "run"), *flags, "--json", "--quiet")
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["hash"] == run.summary["hash"]
+    written = tomllib.loads((tmp_path / "run" / "scenario.toml").read_text())
+    assert (written["trials"], written["steps"]) == (2, 130)
+
+
+# --- the numbers
+
+
+def test_averages_are_those_of_the_trace() -> None:
+    """With every step recorded the sums of the loop can be taken again from outside."""
+    run = tracker.run(with_settings(SCENARIO, ["record_every=1"]), executor=1)
+    steps, burn_in = SCENARIO.steps, SCENARIO.burn_in
+    minimisers = np.array([mode.minimum for mode in SCENARIO.modes])
+    curvature = np.array([mode.curvature for mode in SCENARIO.modes])
+    mode = run.arrays["mode"]
+    assert (mode[:, -1] == run.arrays["final_mode"]).all()
+    assert run.summary["chain"]["switches"] == (mode[:, 1:steps] != mode[:, : steps - 1]).sum()
+    for n, row in enumerate(run.summary["samplers"]):
+        theta = run.arrays["theta"][:, n]
+        away = theta - minimisers[mode]
+        error = np.linalg.norm(away, axis=-1)[:, burn_in:steps]
+        excess = 0.5 * np.einsum("tki,tkij,tkj->tk", away, curvature[mode], away)[:, burn_in:steps]
+        for name, values in (("tracking_error", error), ("mean_square_error", error**2), ("excess_cost", excess)):
+            by_trial = values.mean(axis=1)
+            stderr = by_trial.std(ddof=1) / np.sqrt(SCENARIO.trials)
+            assert row[name]["mean"] == pytest.approx(by_trial.mean(), rel=1e-10, abs=1e-12)
+            assert row[name]["stderr"] == pytest.approx(stderr, rel=1e-10, abs=1e-12)
+        points = theta[:, burn_in:steps].reshape(-1, 2)
+        np.testing.assert_allclose(row["mean"], points.mean(axis=0), rtol=1e-10)
+        np.testing.assert_allclose(row["covariance"], np.cov(points.T, ddof=0), rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(theta[:, -1], run.arrays["final"][:, n])
+        np.testing.assert_allclose(row["final"]["mean"], theta[:, -1].mean(axis=0), rtol=1e-12)
+
+
+def naive_waits(run: tracker.Run, n: int) -> tuple[list[int], int]:
+    """Steps from each switch to the first point inside the target, and how many ended at the next switch or K first."""
+    ended, censored = [], 0
+    for mode, error in zip(run.arrays["mode"], run.arrays["error"][:, n], strict=True):
+        radius = np.sqrt([m.radius2 for m in run.problem.modes])
+        K = run.scenario.steps
+        switches = [k for k in range(1, K) if mode[k] != mode[k - 1]]
+        for k, following in zip(switches, [*switches[1:], K], strict=True):
+            inside = [j for j in range(k, following) if error[j] <= radius[mode[j]]]
+            if inside:
+                ended.append(inside[0] - k)
+            else:
+                censored += 1
+    return ended, censored
+
+
+def test_waits_are_those_of_the_trace() -> None:
+    run = tracker.run(with_settings(SCENARIO, ["record_every=1"]), executor=1)
+    total = run.summary["chain"]["switches"]
+    for n, row in enumerate(run.summary["samplers"]):
+        ended, censored = naive_waits(run, n)
+        waits = run.arrays["waits"][:, n].sum(axis=0)
+        assert waits.sum() == total == len(ended) + censored
+        assert waits[:, 1].sum() == censored
+        exact = np.bincount(np.array(ended, dtype=int), minlength=64)[:64]  # bins of one step each
+        np.testing.assert_array_equal(waits[:64, 0], exact)
+        assert row["recovery"]["censored"] == pytest.approx(censored / total, rel=1e-12)
+    assert rows(run)["oracle"]["recovery"] == {"median": 0.0, "low": 0.0, "high": 0.0, "censored": 0.0}
+
+
+MIXED = """
+name = "mixed"
+trials = 3
+steps = 600
+record_every = 10
+start = [0.3, 0.2]
+[chain]
+alpha = 0.05
+Q = [[-1.0, 0.5, 0.5], [0.5, -1.0, 0.5], [0.5, 0.5, -1.0]]
+[[modes]]
+name = "bowl"
+cost = "quadratic"
+minimum = [1.0, -1.0]
+curvature = [[2.0, 0.3], [0.3, 1.0]]
+[[modes]]
+name = "wells"
+cost = "polynomial"
+variables = ["a", "b"]
+formula = "(a^2 - 1)^2 - 0.35*a + b^2"
+gradient_noise = 0.5
+[[modes]]
+name = "posterior"
+cost = "mixture"
+means = [[1.0, 0.0], [1.0, 1.0]]
+variance = 2.0
+prior_mean = [0.0, 0.0]
+prior_variance = [10.0, 1.0]
+horizon = 20
+data = "shuffle"
+data_seed = 1
+truth = [0.0, 1.0]
+[[samplers]]
+name = "classical"
+kind = "langevin"
+epsilon = 0.002
+"""
+
+
+def test_modes_of_different_families_run_together() -> None:
+    run = tracker.run(tracker.parse(MIXED), executor=1)
+    check_summary(run)
+    assert set(np.unique(run.arrays["mode"])) == {0, 1, 2}
+    assert all(row["diverged"] == 0 for row in run.summary["samplers"])
+    assert all(dwell["completed"] > 0 for dwell in run.summary["chain"]["dwell"])
+
+
+def interrupted(**changes: Any) -> tracker.Run:
+    content = {key: part for key, part in SCENARIO.content().items() if key != "chain"}
+    text = reading.written(content | {"record_every": 1, "burn_in": 0} | changes)
+    return tracker.run(tracker.parse(text), executor=1)
+
+
+def test_a_schedule_with_a_forced_switch_and_an_outage() -> None:
+    run = interrupted(
+        schedule={"switches": [[0, "one"], [100, "two"], [250, "one"]]},
+        interventions=[
+            {"kind": "switch", "at": 40, "to": "two"},  # so that the schedule's own at 100 changes nothing
+            {"kind": "switch", "at": 60, "to": "two"},  # nor does this
+            {"kind": "outage", "at": 300, "steps": 50},
+        ],
+    )
+    check_summary(run)
+    chain = run.summary["chain"]
+    assert chain == {"alpha": None, "modes": ["one", "two"], "stationary": None, "switches": 2 * 6, "dwell": []}
+    expected = np.concatenate([np.zeros(40), np.ones(210), np.zeros(151)])
+    assert (run.arrays["mode"] == expected).all()
+    theta = run.arrays["theta"][:, 0]
+    moved = (theta[:, 1:] != theta[:, :-1]).any(axis=2)
+    assert not moved[:, 300:350].any()
+    assert moved[:, :300].all()
+    assert moved[:, 350:].all()
+    for row in run.summary["samplers"]:
+        assert row["tracking_error"]["mean"] == pytest.approx(
+            run.arrays["error"][:, [*rows(run)].index(row["name"]), :400].mean(), rel=1e-10, abs=1e-12
+        )
+    assert (run.arrays["waits"].sum(axis=(2, 3)) == 2).all()
+
+
+def test_a_forced_switch_censors_the_visit_and_the_chain_goes_on() -> None:
+    chain = {"alpha": 0.02, "Q": [[-1, 1], [0.6, -0.6]], "initial": "one"}
+    run = interrupted(trials=60, chain=chain, interventions=[{"kind": "switch", "at": 150, "to": "two"}])
+    check_summary(run)
+    mode = run.arrays["mode"]
+    assert (mode[:, 150] == 1).all()
+    assert (mode[:, 151:] == 0).any()
+    forced = int((mode[:, 149] == 0).sum())
+    assert 5 < forced < 55
+    changes = mode[:, 1:] != mode[:, :-1]
+    assert run.summary["chain"]["switches"] == changes[:, :-1].sum()
+    dwell = run.summary["chain"]["dwell"]
+    # every visit was completed by the chain, or cut by the forced switch or the end
+    assert sum(d["completed"] for d in dwell) == changes.sum() - forced
+    assert sum(d["censored"] for d in dwell) == forced + 60
+    assert [d["expected"] for d in dwell] == pytest.approx([50.0, 50 / 0.6])
+    assert min(d["p_value"] for d in dwell) > 1e-6
+    assert run.summary["chain"]["stationary"] == pytest.approx([0.375, 0.625])
+
+
+# --- divergence
+
+
+def diverging(**changes: Any) -> tracker.Scenario:
+    wild = {"name": "wild", "kind": "accelerated", "epsilon": 1.2, "skew": 0.0}
+    return SCENARIO.replace(**{"samplers": [wild, SCENARIO.samplers[0]], **changes})
+
+
+def test_a_sampler_that_diverges_is_counted_and_the_others_go_on(tmp_path: Path) -> None:
+    (tmp_path / "wild.toml").write_text(diverging(steps=4000).toml())
+    done = invoke("run", str(tmp_path / "wild.toml"), "--out", str(tmp_path / "run"), "--workers", "1")
+    assert done.exit_code == 0, done.stderr
+    assert "wild" in done.stderr  # the step size is beyond its limit: said before the run
+    (row,) = [line.split() for line in done.stdout.splitlines() if line.split()[:1] == ["wild"]]
+    assert row[:6] == ["wild", "-", "-", "-", "-", "6"]
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    wild, sane = summary["samplers"][:2]
+    assert (wild["diverged"], wild["final"]) == (6, None)
+    assert 0 < wild["first_divergence"] < 4000
+    assert wild["tracking_error"] == {"mean": None, "stderr": None}
+    assert wild["mean"] == [None, None]
+    assert (sane["diverged"], sane["first_divergence"]) == (0, None)
+    assert sane["tracking_error"]["mean"] > 0
+
+
+def test_a_sampler_beside_a_diverging_one_is_not_disturbed() -> None:
+    both, alone = tracker.run(diverging(), executor=1), tracker.run(SCENARIO, executor=1)
+    assert both.arrays["theta"][:, 1:].tobytes() == alone.arrays["theta"].tobytes()
+
+
+def test_only_the_trials_that_diverged_are_left_out() -> None:
+    """From a far start the runaway bound is reached early, from a near one not within the run."""
+    start = {"mean": [0.5, 0.0], "covariance": [[1e8, 0], [0, 1e8]]}
+    run = tracker.run(diverging(start=start, steps=200, burn_in=0, trials=40, record_every=1), executor=1)
+    diverged = run.arrays["diverged"][:, 0]
+    row = rows(run)["wild"]
+    kept = diverged < 0
+    assert 3 < kept.sum() < 37
+    assert row["diverged"] == (~kept).sum()
+    assert row["first_divergence"] == diverged[~kept].min()
+    error = run.arrays["error"][:, 0]
+    assert row["tracking_error"]["mean"] == pytest.approx(error[kept, :200].mean(), rel=1e-10)
+    np.testing.assert_allclose(row["final"]["mean"], run.arrays["final"][kept, 0].mean(axis=0), rtol=1e-12)
+    for k, path in zip(diverged[~kept], error[~kept], strict=True):
+        assert (path[:k] < 1e8).all()
+        assert np.isnan(path[k + 1 :]).all()  # nothing is recorded after it
