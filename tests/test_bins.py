@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracker.bins import AGE_BITS, WAIT_BITS, bin_of, lower_edge, lower_edges
+from tracker.bins import AGE_BITS, WAIT_BITS, bin_edges, bin_of, lower_edge
 
 numbers = st.integers(0, 10**15)
 resolutions = st.integers(0, 8)
@@ -46,7 +46,8 @@ def test_small_numbers_are_alone_and_bins_are_narrow(number, bits):
 @pytest.mark.parametrize("largest", [0, 1, 7, 8, 63, 64, 65, 100, 1023, 1024, 5000])
 def test_bins_are_contiguous(bits, largest):
     """Every number up to ``largest``, one by one, against edges listed doubling by doubling."""
-    edges = lower_edges(largest, bits)
+    *edges, end = bin_edges(largest, bits)
+    assert bin_of(end, bits) == len(edges) == bin_of(end - 1, bits) + 1
     wanted = [edge for edge in naive.edges(largest, 2**bits) if edge <= largest]
     np.testing.assert_array_equal(edges, wanted)
     counted = np.searchsorted(edges, np.arange(largest + 1), side="right") - 1

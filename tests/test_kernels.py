@@ -490,3 +490,19 @@ def test_an_unstable_step_marks_the_trial_and_the_others_go_on():
         assert arrays["by_mode"][trial, 0, 0, 0] == (60 if wanted.diverged < 0 else wanted.diverged)
     assert min(found) == -1  # control: both fates occur, and not all at one step
     assert len(set(found)) >= 3
+
+
+def test_a_trial_that_runs_away_in_its_last_step_is_marked_too():
+    """theta_K takes no further step, and is looked at all the same: it would enter the moments of `final`."""
+    mode = {"cost": "polynomial", "variables": ["x", "y"], "formula": "x^4 + y^2", "target": {"radius": 0.5}}
+    sampler = {"kind": "spsa", "skew": 0.0, "skew_step": 0.0, "skew_bounds": [-1, 1], "beta": "inf", "epsilon": 0.05,
+               "perturbation": 1e-12}  # fmt: skip
+    marks = []
+    for steps in (3, 4, 5):  # from x = 4, |x| passes 1e8 in the fourth step
+        scenario = scenario_of(
+            [mode, mode], [sampler], steps=steps, start=[4.0, 0.3], schedule={"switches": [[0, "mode-0"]]}
+        )
+        problem = engine.prepare(scenario)
+        arrays, _ = engine.simulate(problem._replace(contestants=problem.contestants[:1]), range(2))
+        marks.append(arrays["diverged"][:, 0].tolist())
+    assert marks == [[-1, -1], [4, 4], [4, 4]]

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from tracker.bins import WAIT_BITS, bin_edges, bin_of, lower_edge
 from tracker.metrics.averages import final_moments, over_trials, pooled_moments, ratio, time_average
 from tracker.metrics.recovery import median_wait, recovery, survival
 
@@ -45,38 +46,49 @@ def test_a_censored_wait_is_still_at_risk_in_its_bin():
 
 
 def test_median_is_the_published_one():
-    assert median_wait(FREIREICH, np.arange(40)) == 23
+    assert median_wait(FREIREICH, np.arange(41)) == 23
 
 
 def test_without_censoring_the_estimate_is_the_empirical_one():
     waits = [0, 0, 3, 3, 5, 8, 9]
     alive = survival(counts(waits, [], 12))
     np.testing.assert_allclose(alive, [np.mean(np.array(waits) > n) for n in range(12)], atol=IDENTITY)
-    assert median_wait(counts(waits, [], 12), np.arange(12)) == np.median(waits) == 3
+    assert median_wait(counts(waits, [], 12), np.arange(13)) == np.median(waits) == 3
 
 
 def test_median_not_reached_is_infinite():
-    assert median_wait(counts([1], [2, 2, 3], 5), np.arange(5)) == math.inf
-    assert median_wait(counts([], [4, 4], 5), np.arange(5)) == math.inf
-    assert median_wait(counts([1, 1], [2, 2], 5), np.arange(5)) == 1  # exactly one half has ended: reached
+    assert median_wait(counts([1], [2, 2, 3], 5), np.arange(6)) == math.inf
+    assert median_wait(counts([], [4, 4], 5), np.arange(6)) == math.inf
+    assert median_wait(counts([1, 1], [2, 2], 5), np.arange(6)) == 1  # exactly one half has ended: reached
 
 
 def test_median_in_a_wide_bin_falls_in_proportion():
     """Four waits in the bin {8, ..., 11}, two before it: three of six, one half, are gone a quarter into the bin."""
-    edges = np.array([0, 1, 2, 4, 8, 12])
+    edges = np.array([0, 1, 2, 4, 8, 12, 16])
     waits = np.zeros((6, 2), dtype=int)
     waits[1, 0], waits[4, 0] = 2, 4
     assert median_wait(waits, edges) == pytest.approx(8 + 0.25 * 3, rel=IDENTITY)
 
 
+def test_median_in_the_last_bin_that_is_used_falls_in_proportion():
+    """The width of a bin does not depend on whether a later one holds anything (here one late censored wait)."""
+    edges = bin_edges(5000, WAIT_BITS)
+    waits = np.zeros((2, edges.size - 1, 2), dtype=np.int64)
+    waits[:, bin_of(1000, WAIT_BITS), 0] = 1000
+    alone = recovery(waits, edges).median
+    waits[0, bin_of(4000, WAIT_BITS), 1] = 1
+    assert alone == pytest.approx(recovery(waits, edges).median, rel=1e-3)
+    assert alone > lower_edge(bin_of(1000, WAIT_BITS), WAIT_BITS) + 1
+
+
 def test_median_over_leading_axes():
     stacked = np.stack([FREIREICH, counts([2, 2, 5], [], 40)])
-    np.testing.assert_array_equal(median_wait(stacked, np.arange(40)), [23, 2])
+    np.testing.assert_array_equal(median_wait(stacked, np.arange(41)), [23, 2])
 
 
 def test_recovery_of_nothing_and_of_one_trial():
-    assert all(math.isnan(number) for number in recovery(np.zeros((3, 40, 2), dtype=np.int64), np.arange(40)))
-    alone = recovery(FREIREICH[np.newaxis], np.arange(40))
+    assert all(math.isnan(number) for number in recovery(np.zeros((3, 40, 2), dtype=np.int64), np.arange(41)))
+    alone = recovery(FREIREICH[np.newaxis], np.arange(41))
     assert (alone.median, alone.censored) == (23, 12 / 21)
     assert math.isnan(alone.low)
     assert math.isnan(alone.high)
@@ -92,18 +104,18 @@ def simulated(trials: int, q: float, cut: float, seed: int) -> np.ndarray:
 
 def test_interval_is_deterministic_and_holds_the_median():
     waits = simulated(30, 0.05, 0.05, seed=1)
-    first, second = recovery(waits, np.arange(400)), recovery(waits, np.arange(400))
+    first, second = recovery(waits, np.arange(401)), recovery(waits, np.arange(401))
     assert first == second
     assert first.low <= first.median <= first.high
     assert first.low < first.high
-    wider = recovery(waits[:5], np.arange(400))
+    wider = recovery(waits[:5], np.arange(401))
     assert wider.high - wider.low > first.high - first.low
 
 
 def test_interval_covers_as_often_as_it_says():
     """Statistical: of 40 intervals at a coverage of 0.95, fewer than 29 cover with probability below 1e-6; fixed seeds."""
     true = math.ceil(math.log(0.5) / math.log(0.95))  # 14
-    intervals = [recovery(simulated(30, 0.05, 0.05, seed), np.arange(400)) for seed in range(100, 140)]
+    intervals = [recovery(simulated(30, 0.05, 0.05, seed), np.arange(401)) for seed in range(100, 140)]
     covered = sum(r.low <= true <= r.high for r in intervals)
     assert covered >= 29
     shifted = sum(r.low <= 2 * true <= r.high for r in intervals)
@@ -121,7 +133,7 @@ def test_averaging_only_the_waits_that_ended_is_biased():
     at_risk = np.cumsum(waits.sum(axis=1)[::-1])[::-1]
     sigma = 0.5 * math.sqrt((ended[: true + 1] / np.maximum(at_risk[: true + 1], 1) ** 2).sum())
     stderr = sigma / (0.5 * 0.05)
-    assert abs(median_wait(waits, n) - true) < SIGMAS * stderr + 1
+    assert abs(median_wait(waits, np.arange(401)) - true) < SIGMAS * stderr + 1
     assert naive_median < true - SIGMAS * stderr  # control: the naive one fails the same test
 
 

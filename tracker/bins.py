@@ -35,6 +35,6 @@ def lower_edge(bin_: int, bits: int) -> int:
     return (bin_ - (shift << bits)) << shift
 
 
-def lower_edges(largest: int, bits: int) -> NDArray[np.int64]:
-    """Return the lower edges of all bins up to the one that holds ``largest``."""
-    return np.array([lower_edge(b, bits) for b in range(bin_of(largest, bits) + 1)], dtype=np.int64)
+def bin_edges(largest: int, bits: int) -> NDArray[np.int64]:
+    """Return the edges (bins + 1,) of all bins up to the one that holds ``largest``: bin b is edges[b] <= n < edges[b + 1]."""
+    return np.array([lower_edge(b, bits) for b in range(bin_of(largest, bits) + 2)], dtype=np.int64)

@@ -191,14 +191,17 @@ def book(row: Array, steps: int, error: float, square: float, inside: int) -> No
 def walk(sampler: Any, state: Any, mode: Any, k: int, dwell: Dwell, layout: Layout, ledger: Ledger, work: Work) -> int:
     """Take one trial from k to the end of a dwell; return the step reached, an earlier one where the trial diverged.
 
-    An empty dwell, at the end of a run, only records the last point.
+    An empty dwell, at the end of a run, only looks at the last point.
     """
     state, mode, ledger, work = borrow(state), borrow(mode), borrow(ledger), borrow(work)
     marks, sums, waits, streams, N = ledger.marks, ledger.sums, ledger.waits, ledger.streams, work.W.shape[1]
     place(sampler, state, mode.minimisers)
-    if k == dwell.end and k % layout.record_every == 0:
-        record(sampler, state, mode, dwell.mode, ledger.trace[k // layout.record_every], work.point)
-    if k == dwell.since and k < dwell.end:
+    if k == dwell.end:
+        if not square_error(mode.cost, mode.targets, state.theta, work.point) < RUNAWAY:
+            marks[DIVERGED] = k
+        elif k % layout.record_every == 0:
+            record(sampler, state, mode, dwell.mode, ledger.trace[k // layout.record_every], work.point)
+    elif k == dwell.since:
         if marks[WAITING] >= 0:
             waits[bin_of(k - marks[WAITING], WAIT_BITS), 1] += 1
         marks[WAITING] = k

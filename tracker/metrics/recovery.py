@@ -41,7 +41,7 @@ def survival(waits: Array) -> Array:
 
 
 def median_wait(waits: Array, edges: NDArray[np.int64]) -> Array:
-    """Return the median wait, shape (...), from counts (..., bins, 2) and the lower ``edges`` (bins,); inf if not reached.
+    """Return the median wait, shape (...), from counts (..., bins, 2) and the ``edges`` (bins + 1,) of the bins; inf if not reached.
 
     A bin of one number gives that number; in a wider one the estimate falls in proportion.
     """
@@ -51,24 +51,24 @@ def median_wait(waits: Array, edges: NDArray[np.int64]) -> Array:
     after = np.take_along_axis(alive, b[..., np.newaxis], -1)[..., 0]
     before = np.where(b > 0, np.take_along_axis(alive, np.maximum(b - 1, 0)[..., np.newaxis], -1)[..., 0], 1.0)
     share = np.divide(before - 0.5, before - after, out=np.zeros_like(before), where=before > after)
-    width = np.append(np.diff(edges), 1)[b]
-    return np.where(reached.any(axis=-1), edges[b] + share * (width - 1), np.inf)
+    width = np.diff(edges)[b]
+    return np.where(reached.any(axis=-1), edges[:-1][b] + share * (width - 1), np.inf)
 
 
 def recovery(waits: NDArray[np.int64], edges: NDArray[np.int64]) -> Recovery:
-    """Return the recovery statistics from counts (T, bins, 2); the trials are resampled for the interval."""
+    """Return the recovery statistics from counts (T, bins, 2) in bins with ``edges`` (bins + 1,); trials are resampled."""
     total = waits.sum(axis=0).astype(float)
     if total.sum() == 0:
         return Recovery(np.nan, np.nan, np.nan, np.nan)
     used = np.flatnonzero(total.sum(axis=1))[-1] + 1
-    waits, edges, total = _grouped(waits[:, :used]), edges[:used], total[:used]
+    groups, edges, total = _grouped(waits[:, :used]), edges[: used + 1], total[:used]
     censored = float(total[:, 1].sum() / total.sum())
     median = float(median_wait(total, edges))
-    groups = len(waits)
-    if groups < 2:
+    count = len(groups)
+    if count < 2:
         return Recovery(median, np.nan, np.nan, censored)
-    weights = np.random.default_rng(RESAMPLING_SEED).multinomial(groups, np.full(groups, 1 / groups), size=RESAMPLES)
-    resampled = np.asarray(weights @ waits.reshape(groups, -1), dtype=float).reshape(RESAMPLES, used, 2)
+    weights = np.random.default_rng(RESAMPLING_SEED).multinomial(count, np.full(count, 1 / count), size=RESAMPLES)
+    resampled = np.asarray(weights @ groups.reshape(count, -1), dtype=float).reshape(RESAMPLES, used, 2)
     medians = np.sort(median_wait(resampled, edges))
     low, high = medians[int(0.025 * RESAMPLES)], medians[int(np.ceil(0.975 * RESAMPLES)) - 1]
     return Recovery(median, float(low), float(high), censored)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracker import skew
-from tracker.bins import AGE_BITS, WAIT_BITS, lower_edges
+from tracker.bins import AGE_BITS, WAIT_BITS, bin_edges
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,8 +86,8 @@ class Run:
             "mode_to": modes,
             "sum": ["steps", "error", "square", "inside"],
             "outcome": ["reached", "censored"],
-            "age": lower_edges(layout.steps, AGE_BITS),
-            "wait": lower_edges(layout.steps, WAIT_BITS),
+            "age": bin_edges(layout.steps, AGE_BITS)[:-1],
+            "wait": bin_edges(layout.steps, WAIT_BITS)[:-1],
         }
         variables = {
             RENAMED.get(name, name): xarray.Variable(axes, self.arrays[name]) for name, axes in DIMENSIONS.items()

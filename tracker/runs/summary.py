@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracker import chain as chain_statistics
-from tracker.bins import WAIT_BITS, lower_edges
+from tracker.bins import WAIT_BITS, bin_edges
 from tracker.loop import ERROR, INSIDE, SQUARE, STEPS
 from tracker.metrics.averages import final_moments, over_trials, pooled_moments, ratio, time_average
 from tracker.metrics.recovery import recovery
@@ -68,7 +68,7 @@ def summarise_sampler(problem: Problem, arrays: Arrays, n: int, contestant: Cont
     excess = time_average(arrays["excess"][kept, n], recorded, layout.burn_in, layout.steps)
     moments = pooled_moments(arrays["moments"][kept, n], float(steps.sum()), problem.origin)
     has_target = all(np.isfinite(mode.radius2) for mode in problem.modes)
-    waits = recovery(arrays["waits"][kept, n], lower_edges(layout.steps, WAIT_BITS))
+    waits = recovery(arrays["waits"][kept, n], bin_edges(layout.steps, WAIT_BITS))
     keys = contestant.keys
     evaluations = keys.evaluations._asdict() if keys is not None else {"gradient": 0, "cost": 0, "hessian": 0}
     return {

@@ -1,0 +1,81 @@
+"""Theory: what the samplers and their limits must do, to many digits and without simulation.
+
+``sampler`` is a sampler's name in the scenario; modes stand in the order of the file; ``*_by_mode`` carry the indicator
+of the mode and are not normalised. Nothing here imports the simulation, so that theory and simulation can check each other.
+
+Quadratic costs, exact: ``moments``, ``algorithm_moments``, ``two_time``, ``leading_error``, ``stationary``, ``best_step``,
+``regimes``, ``skew_gain``, ``slow_skew_path``. Any cost: ``density`` and ``algorithm_density`` (N = 1, 2), ``coupled``
+(any N), ``adaptive_path`` (the triple theta, D, S at beta = inf).
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tracker.limits.adaptive import adaptive_path
+    from tracker.limits.coupling import coupled
+    from tracker.limits.density import algorithm_density, density
+    from tracker.limits.gain import skew_gain, slow_skew_path
+    from tracker.limits.moments import algorithm_moments, leading_error, moments, two_time
+    from tracker.limits.regimes import regimes
+    from tracker.limits.steady import Unstable, stationary
+    from tracker.limits.tracking import best_step
+
+# Loaded when first used: importing scipy takes time.
+_HOMES = {
+    "Unstable": "tracker.limits.steady",
+    "adaptive_path": "tracker.limits.adaptive",
+    "algorithm_density": "tracker.limits.density",
+    "algorithm_moments": "tracker.limits.moments",
+    "best_step": "tracker.limits.tracking",
+    "coupled": "tracker.limits.coupling",
+    "density": "tracker.limits.density",
+    "leading_error": "tracker.limits.moments",
+    "moments": "tracker.limits.moments",
+    "regimes": "tracker.limits.regimes",
+    "skew_gain": "tracker.limits.gain",
+    "slow_skew_path": "tracker.limits.gain",
+    "stationary": "tracker.limits.steady",
+    "two_time": "tracker.limits.moments",
+}
+__all__ = [
+    "Unstable",
+    "adaptive_path",
+    "algorithm_density",
+    "algorithm_moments",
+    "best_step",
+    "coupled",
+    "density",
+    "leading_error",
+    "moments",
+    "regimes",
+    "skew_gain",
+    "slow_skew_path",
+    "stationary",
+    "two_time",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'tracker.limits' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
+class _Names(ModuleType):
+    """A package whose names are not hidden by files: importing the file moments.py must not hide the function moments."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Names

@@ -1,0 +1,180 @@
+"""Densities for N = 1 and 2: of the switched diffusion, and of the sampler itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from tracker.limits import finite_volume, kernel_law, spectral
+from tracker.limits.box import EDGE_MASS, automatic_box, edge_mass, read_box, warn_too_small, wider
+from tracker.limits.field import Field, read_field
+from tracker.limits.law import Law, ks, w1
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from tracker.scenario import Scenario
+
+    Array = NDArray[np.float64]
+
+    Solve = Callable[[Field, Array, Any, Array], Array]
+    Counts = int | tuple[int, ...]
+
+__all__ = ["Law", "algorithm_density", "density", "ks", "w1"]
+
+INSTEAD = "use coupled, which takes any dimension and any skew"
+AGREEMENT = 2e-11  # two resolutions of the spectral method that differ by less are enough
+REFINEMENT = 1.5
+WIDENINGS = 4
+LOWEST_NEGATIVE = -1e-9
+
+
+def density(
+    scenario: Scenario,
+    sampler: str,
+    times: ArrayLike,
+    method: Literal["finite-volume", "spectral"] = "finite-volume",
+    cells: int | None = None,
+    box: ArrayLike | None = None,
+) -> Law:
+    """Return the law of the switched diffusion that a sampler tends to, at given times.
+
+    Parameters
+    ----------
+    times : array_like
+        Increasing, in units of t = k epsilon.
+    method : "finite-volume" or "spectral"
+        Positive and of order 2, or accurate to about 1e-11 for smooth costs.
+    cells : int, optional
+        Cells (points, for the spectral method) along each axis; an odd number of cells is made even.
+    box : array_like, optional
+        (low, high) for each axis; chosen from the costs and the start if not given.
+
+    Raises
+    ------
+    ValueError
+        For what is out of reach; the message says what to use instead.
+    """
+    field = _field(scenario, sampler, "density")
+    if not np.isfinite(field.beta):
+        raise ValueError('density: beta = "inf" leaves no diffusion, so no density; use coupled')
+    if not np.linalg.eigvalsh(field.covariance)[0] > 0.0:
+        raise ValueError(
+            "density: the start has no density (a point, or a singular covariance): give start = { mean, covariance }, "
+            "or use algorithm_density, which is exact from the first step on, or coupled"
+        )
+    at = _increasing(times, "times")
+    if method == "finite-volume":
+        n = _count(cells, finite_volume.CELLS[scenario.dimension])
+        n += n % 2
+        return _fitted(
+            field, box, float(at[-1]), "density", lambda sides: _refined(field, sides, at, finite_volume.solve, n, n // 2)
+        )
+    if method != "spectral":
+        raise ValueError(f'method: {method!r} must be "finite-volume" or "spectral"')
+    return _fitted(field, box, float(at[-1]), "density", lambda sides: _spectral(field, sides, at, cells))
+
+
+def algorithm_density(scenario: Scenario, sampler: str, steps: ArrayLike, box: ArrayLike | None = None) -> Law:
+    """Return the law of the sampler itself after given numbers of steps; the fields are those of ``density``.
+
+    Raises
+    ------
+    ValueError
+        For what is out of reach; the message says what to use instead.
+    """
+    field = _field(scenario, sampler, "algorithm_density")
+    at = _increasing(steps, "steps")
+    if np.any(at != np.rint(at)):
+        raise ValueError(f"steps: {steps} must be whole numbers")
+    if field.covariance.any() and not np.linalg.eigvalsh(field.covariance)[0] > 0.0:
+        raise ValueError("algorithm_density: the start's covariance is singular; give a point or a regular one")
+
+    def law(sides: Array) -> Law:
+        p = kernel_law.DENSITY[len(sides)]
+        fine, coarse = (kernel_law.points_needed(field, sides, q) for q in (p, p / 1.25))
+        return _refined(field, sides, at, kernel_law.solve, fine, coarse)
+
+    kernel_law.noise_covariances(field)  # refuses before any work
+    return _fitted(field, box, float(at[-1]) * field.epsilon, "algorithm_density", law)
+
+
+def _field(scenario: Scenario, sampler: str, tool: str) -> Field:
+    if scenario.dimension > 2:
+        raise ValueError(f"{tool}: N = {scenario.dimension}, but densities are for N = 1 and 2; {INSTEAD}")
+    return read_field(scenario, sampler, tool, INSTEAD)
+
+
+def _increasing(times: ArrayLike, name: str) -> Array:
+    at = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    if at.ndim != 1 or at.size == 0 or not np.all(np.isfinite(at)) or at[0] < 0 or np.any(np.diff(at) < 0):
+        raise ValueError(f"{name}: {times} must be finite, >= 0 and increasing")
+    return at
+
+
+def _count(cells: int | None, default: int) -> int:
+    if cells is None:
+        return default
+    if cells < 8:
+        raise ValueError(f"cells: {cells} is too few, at least 8 are needed")
+    return int(cells)
+
+
+def _law(field: Field, sides: Array, at: Array, solve: Solve, n: Counts, coarse: Law | None = None) -> Law:
+    of_cells = solve is finite_volume.solve
+    axes = finite_volume.cell_axes(sides, n) if isinstance(n, int) and of_cells else spectral.point_axes(sides, n)
+    return Law(
+        at=at,
+        grid=axes[0] if len(axes) == 1 else axes,
+        density=solve(field, sides, n, at),
+        box=sides,
+        names=field.names,
+        smooth=not of_cells,
+        coarse=coarse,
+    )
+
+
+def _refined(field: Field, sides: Array, at: Array, solve: Solve, fine: Counts, coarse: Counts) -> Law:
+    return _law(field, sides, at, solve, fine, coarse=_law(field, sides, at, solve, coarse))
+
+
+def _spectral(field: Field, sides: Array, at: Array, cells: int | None) -> Law:
+    """The law on so many points that two resolutions agree, or on the points asked for."""
+    N = len(sides)
+    if cells is not None:
+        n = _count(cells, 0)
+        return _refined(field, sides, at, spectral.solve, n, max(8, int(n / REFINEMENT)))
+    n = spectral.FIRST_POINTS[N]
+    law = _law(field, sides, at, spectral.solve, n)
+    while True:
+        n = int(n * REFINEMENT) // 2 * 2
+        law = _law(field, sides, at, spectral.solve, n, coarse=_without_coarse(law))
+        if float(law.error_estimate.max()) < AGREEMENT or n * REFINEMENT > spectral.MOST_POINTS[N]:
+            return law
+
+
+def _without_coarse(law: Law) -> Law:
+    return Law(law.at, law.grid, law.density, law.box, law.names, law.smooth)
+
+
+def _fitted(field: Field, box: ArrayLike | None, horizon: float, tool: str, solve: Callable[[Array], Law]) -> Law:
+    """Solve on the box that was given, or on an automatic one that is widened until it holds the law."""
+    if box is not None:
+        sides = read_box(box, len(field.mean))
+    else:
+        sides = automatic_box(field)
+        if len(sides) == 2 and field.covariance.any() and np.isfinite(field.beta):
+            sides = finite_volume.trimmed(field, sides, horizon)
+    for attempt in range(WIDENINGS):
+        law = solve(sides)
+        near_edge = edge_mass(law.density * law.volume, len(sides))
+        if near_edge <= EDGE_MASS:
+            return law
+        if box is not None or attempt == WIDENINGS - 1:
+            break
+        sides = wider(sides)
+    warn_too_small(sides, near_edge, tool)
+    return Law(law.at, law.grid, law.density, law.box, law.names, law.smooth, box_too_small=True, coarse=law.coarse)

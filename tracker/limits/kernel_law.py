@@ -1,0 +1,153 @@
+"""The exact law of the sampler itself, by quadrature of its own kernel.
+
+Notes
+-----
+MATH.md section 2, tool 3: with m_i(theta) = theta - epsilon M grad C_i(theta), V_i = (2 epsilon / beta) I + epsilon^2 M Sigma_i M',
+
+    rho_{k+1}(., j) = sum_i P_ij  int phi(. - m_i(theta); V_i) rho_k(theta, i) d theta,
+
+by the trapezoidal rule, whose error is about exp(-2 pi^2 p^2) with p points per standard deviation of the noise.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tracker.limits.spectral import initial_density, point_axes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tracker.limits.field import Field
+
+    Array = NDArray[np.float64]
+
+DENSITY = {1: 2.0, 2: 1.5}  # points per standard deviation of the noise: 5e-35 and 5e-20
+REACH = 7.8  # standard deviations of the noise that are kept: 6e-15 beyond
+LEAST_POINTS = {1: 192, 2: 64}  # a side
+BAND = 2048  # columns of a kernel that are built at once
+MOST_ENTRIES = 60_000_000  # of the kernels of all modes together: 0.7 GB
+
+
+def noise_covariances(field: Field) -> list[Array]:
+    """V_i for each mode.
+
+    Raises
+    ------
+    ValueError
+        If the noise of a step has no density, or not the same Gaussian one at every theta.
+    """
+    found = []
+    for i, name in enumerate(field.names):
+        Sigma = field.gradient_covariance(i)
+        if Sigma is None:
+            raise ValueError(
+                f"algorithm_density: the gradient noise of mode {name!r} comes from data and is not a Gaussian of "
+                "constant covariance; use coupled, or simulate with tracker.run"
+            )
+        V = 2 * field.epsilon / field.beta * np.eye(len(field.M)) + field.epsilon**2 * field.M @ Sigma @ field.M.T
+        if not np.linalg.eigvalsh(V)[0] > 0.0:
+            raise ValueError(f"algorithm_density: no noise in some direction in mode {name!r}, so no density; use coupled")
+        found.append(V)
+    return found
+
+
+def points_needed(field: Field, box: Array, density: float) -> tuple[int, ...]:
+    """Points along each axis so that the least noise, and the start, have ``density`` per standard deviation."""
+    spreads = [np.diag(V) * (1.0 - _correlation(V) ** 2) for V in noise_covariances(field)]
+    if field.covariance.any():
+        spreads.append(np.diag(field.covariance) * (1.0 - _correlation(field.covariance) ** 2))
+    narrowest = np.sqrt(np.min(spreads, axis=0))
+    least = LEAST_POINTS[len(box)] * density / DENSITY[len(box)]
+    wanted = (box[:, 1] - box[:, 0]) * density / narrowest
+    return tuple(int(np.ceil(max(n, least))) for n in wanted)
+
+
+def _correlation(V: Array) -> float:
+    return 0.0 if len(V) == 1 else float(V[0, 1] / np.sqrt(V[0, 0] * V[1, 1]))
+
+
+def solve(field: Field, box: Array, points: int | tuple[int, ...], steps: Array) -> Array:
+    """Densities at increasing ``steps``, shape (T, X, n) or (T, X, n, n)."""
+    axes = point_axes(box, points)
+    covariances = noise_covariances(field)
+    _refuse_too_many(covariances, axes)
+    kernels = [_kernel(field, i, V, axes) for i, V in enumerate(covariances)]
+    P = field.transitions
+    k, rho, out = _first(field, covariances, axes, int(steps[0]))
+    for wanted in steps:
+        for _ in range(k, int(wanted)):
+            moved = np.array([K @ r.ravel() for K, r in zip(kernels, rho, strict=True)])
+            rho = (P.T @ moved).reshape(rho.shape)
+        k = int(wanted)
+        out.append(rho.copy())
+    return np.array(out)
+
+
+def _first(field: Field, covariances: list[Array], axes: tuple[Array, ...], step: int) -> tuple[int, Array, list[Array]]:
+    """The first law with a density: the start, or that of theta_1 if the start is a point."""
+    if field.covariance.any():
+        return 0, initial_density(field, axes), []
+    if step == 0:
+        raise ValueError("algorithm_density: the start is a point, so at step 0 there is no density; begin at step 1")
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+    moved = []
+    for i, V in enumerate(covariances):
+        z = points - (field.mean - field.epsilon * field.M @ field.gradients(i, field.mean[None])[0])
+        at = np.exp(-0.5 * np.einsum("...a,ab,...b", z, np.linalg.inv(V), z)) / np.sqrt(np.linalg.det(2 * np.pi * V))
+        moved.append(field.initial[i] * at)
+    return 1, np.tensordot(field.transitions.T, np.array(moved), axes=1), []
+
+
+def _widths(V: Array, sides: Array) -> list[int]:
+    """How many points to each side a kernel reaches along each axis."""
+    return [int(np.ceil(REACH * np.sqrt(V[a, a]) / sides[a])) for a in range(len(V))]
+
+
+def _refuse_too_many(covariances: list[Array], axes: tuple[Array, ...]) -> None:
+    sides = np.array([axis[1] - axis[0] for axis in axes])
+    points = int(np.prod([len(axis) for axis in axes]))
+    entries = sum(points * int(np.prod([2 * w + 1 for w in _widths(V, sides)])) for V in covariances)
+    if entries > MOST_ENTRIES:
+        raise ValueError(
+            f"algorithm_density: {entries:.2g} kernel entries are needed, more than {MOST_ENTRIES:.2g}: "
+            "take a larger epsilon or a smaller box, or use coupled"
+        )
+
+
+def _kernel(field: Field, mode: int, V: Array, axes: tuple[Array, ...]) -> Any:
+    """phi(y - m(theta); V) times the cell, sparse, from theta (columns) to y (rows) on the grid."""
+    from scipy import sparse
+
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+    sides = np.array([axis[1] - axis[0] for axis in axes])
+    with np.errstate(over="ignore", invalid="ignore"):
+        target = points - field.epsilon * field.gradients(mode, points) @ field.M.T
+        place = (target - points[0]) / sides
+    place = np.where(np.isfinite(place), np.clip(place, -1e6, 1e6), 1e6)
+    size = tuple(len(axis) for axis in axes)
+    bands = [_columns(place[k : k + BAND], V, sides, size) for k in range(0, len(points), BAND)]
+    return sparse.csr_array(sparse.hstack(bands, format="csr"))
+
+
+def _columns(place: Array, V: Array, sides: Array, size: tuple[int, ...]) -> Any:
+    """The kernel's columns for targets at ``place`` (k, N), in units of the grid."""
+    from scipy import sparse
+
+    N = len(size)
+    reach = (np.arange(-w, w + 1) for w in _widths(V, sides))
+    offsets = np.stack(np.meshgrid(*reach, indexing="ij"), axis=-1).reshape(-1, N)
+    reached = np.rint(place).astype(np.int64)[:, None, :] + offsets
+    z = (reached - place[:, None, :]) * sides
+    inverse = np.linalg.inv(V)
+    square = z[..., 0] ** 2 * inverse[0, 0]
+    if N > 1:
+        square = square + 2 * inverse[0, 1] * z[..., 0] * z[..., 1] + inverse[1, 1] * z[..., 1] ** 2
+    keep = np.all((reached >= 0) & (reached < size), axis=-1) & (square <= REACH**2)
+    row = np.ravel_multi_index(tuple(reached[keep].T), size)
+    column = np.nonzero(keep)[0]
+    entries = float(np.prod(sides)) / np.sqrt(np.linalg.det(2 * np.pi * V)) * np.exp(-0.5 * square[keep])
+    shape = (int(np.prod(size)), len(place))
+    return sparse.csc_array(sparse.coo_array((entries, (row.astype(np.int32), column.astype(np.int32))), shape=shape))

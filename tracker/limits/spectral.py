@@ -1,0 +1,137 @@
+"""The coupled Fokker-Planck equations by Fourier series: errors near 1e-12 where the box holds the law.
+
+Notes
+-----
+MATH.md section 2, tool 2. On n points a side of a periodic box, which the law must not fill:
+
+    d rho_i/dt = sum_a D_a ((M grad C_i)_a rho_i) + sum_a D_a^2 rho_i / beta + sum_j rho_j r q_ji.
+
+N = 1: the dense matrix and its exponential. N = 2, and N = 1 with many modes: Runge-Kutta of order 8, which for a
+linear equation is Taylor's polynomial, with products taken on the grid and derivatives by FFT.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from tracker.limits.field import Field
+
+    Array = NDArray[np.float64]
+    Waves = NDArray[np.complex128]
+
+FIRST_POINTS = {1: 96, 2: 48}  # a side; more until two resolutions agree
+MOST_POINTS = {1: 1536, 2: 324}
+LARGEST_DENSE = 1600
+ORDER, STABLE = 8, 3.4  # Taylor's polynomial of degree 8 lets no wave with |lambda dt| <= 3.4 and Re lambda <= 0 grow
+POWERS, MARGIN = 40, 1.15  # how often, and with what margin, the largest |lambda| is looked for by the power method
+
+
+def point_axes(box: Array, points: int | tuple[int, ...]) -> tuple[Array, ...]:
+    """The points of a periodic grid along each axis; the high end is the low end again."""
+    counts = (points,) * len(box) if isinstance(points, int) else points
+    return tuple(low + np.arange(n) * (high - low) / n for n, (low, high) in zip(counts, box, strict=True))
+
+
+def initial_density(field: Field, axes: tuple[Array, ...]) -> Array:
+    """The start, shape (X, n) or (X, n, n)."""
+    z = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1) - field.mean
+    at = np.exp(-0.5 * np.einsum("...a,ab,...b", z, np.linalg.inv(field.covariance), z))
+    at /= np.sqrt(np.linalg.det(2 * np.pi * field.covariance))
+    return np.asarray(field.initial.reshape((-1,) + (1,) * len(axes)) * at)
+
+
+def drifts(field: Field, axes: tuple[Array, ...]) -> Array:
+    """M grad C_i at the points, shape (X, N, n) or (X, N, n, n)."""
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+    return np.array([np.moveaxis(field.gradients(i, points) @ field.M.T, -1, 0) for i in range(len(field.costs))])
+
+
+def solve(field: Field, box: Array, points: int, times: Array) -> Array:
+    """Densities at increasing ``times``, shape (T, X, n) or (T, X, n, n)."""
+    if len(box) == 1 and len(field.costs) * points <= LARGEST_DENSE:
+        return _dense(field, box, points, times)
+    return _taylor(field, box, points, times)
+
+
+def _wave_numbers(box: Array, points: int, axis: int) -> Array:
+    low, high = box[axis]
+    return np.asarray(2 * np.pi * np.fft.fftfreq(points, (high - low) / points))
+
+
+def _dense(field: Field, box: Array, points: int, times: Array) -> Array:
+    from scipy.linalg import expm
+
+    axes, X = point_axes(box, points), len(field.costs)
+    k = _wave_numbers(box, points, 0)
+    odd = np.where(np.arange(points) * 2 == points, 0.0, k)  # the saw-tooth wave has no slope on the grid
+    F = np.fft.fft(np.eye(points), axis=0)
+    D1 = np.fft.ifft(1j * odd[:, None] * F, axis=0).real
+    D2 = np.fft.ifft(-(k**2)[:, None] * F, axis=0).real
+    b = drifts(field, axes)[:, 0]
+    L = np.kron(field.generator.T, np.eye(points))
+    for i in range(X):
+        block = slice(i * points, (i + 1) * points)
+        L[block, block] += D1 * b[i] + D2 / field.beta
+    rho = initial_density(field, axes)
+    v, now, out = rho.ravel(), 0.0, []
+    steps: dict[float, Array] = {}
+    for t in times:
+        gap = round(float(t) - now, 14)
+        if gap not in steps:
+            steps[gap] = expm(gap * L)
+        v, now = steps[gap] @ v, float(t)
+        out.append(v.reshape(rho.shape))
+    return np.array(out)
+
+
+def _taylor(field: Field, box: Array, points: int, times: Array) -> Array:
+    from scipy import fft
+
+    N, axes = len(box), point_axes(box, points)
+    b = drifts(field, axes)
+    inner = tuple(range(-N, 0))
+    k = [_wave_numbers(box, points, a) for a in range(N)]
+    k[-1] = np.abs(k[-1][: points // 2 + 1])  # rfft keeps half of the last axis
+    grid = np.stack(np.meshgrid(*k, indexing="ij"))
+    slopes = 1j * np.where(np.abs(grid) * (box[:, 1] - box[:, 0]).reshape((N,) + (1,) * N) >= np.pi * points, 0.0, grid)
+    damping = -(grid**2).sum(axis=0) / field.beta
+    G = field.generator.T
+    size = (points,) * N
+
+    def rate(waves: Waves) -> Waves:
+        rho = fft.irfftn(waves, s=size, axes=inner)
+        flux = fft.rfftn(b * rho[:, None], axes=inner)
+        return np.asarray((slopes * flux).sum(axis=1) + damping * waves + np.tensordot(G, waves, axes=1))
+
+    waves = fft.rfftn(initial_density(field, axes), axes=inner)
+    largest = _fastest(rate, waves.shape)
+    now, out = 0.0, []
+    for t in times:
+        count = int(np.ceil(largest * (float(t) - now) / STABLE))
+        for _ in range(count):
+            dt = (float(t) - now) / count
+            term = waves
+            for degree in range(1, ORDER + 1):
+                term = rate(term) * (dt / degree)
+                waves = waves + term
+        now = float(t)
+        out.append(fft.irfftn(waves, s=size, axes=inner))
+    return np.array(out)
+
+
+def _fastest(rate: Callable[[Waves], Waves], shape: tuple[int, ...]) -> float:
+    """The largest |lambda| of a linear map of waves, with a margin."""
+    rng = np.random.Generator(np.random.SFC64(0))
+    w = (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(np.complex128)
+    sizes = []
+    for _ in range(POWERS):
+        w = rate(w / np.linalg.norm(w))
+        sizes.append(float(np.linalg.norm(w)))
+    return MARGIN * max(sizes[POWERS // 2 :])

@@ -1,0 +1,231 @@
+"""Stationary moments, and whether there are any.
+
+Notes
+-----
+The stationary v solves K v = 0 with sum p = 1, where K is L for the limit and E for the algorithm (``system``). The solve
+returns finite nonsense when second moments grow without bound, so the radius of the second-moment block comes first:
+
+    algorithm:  the spectral radius of Pi_i -> sum_j P_ji B_j Pi_j B_j'
+    limit:      exp of the largest real part in the spectrum of Pi_i -> -A_i Pi_i - Pi_i A_i' + sum_j G_ji Pi_j,
+                which is the spectral radius after one unit of time
+
+and must be below 1. Large systems are solved by GMRES, preconditioned with the Lyapunov equation of each mode.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from scipy.linalg import lu_factor, lu_solve
+from scipy.optimize import brentq
+from scipy.sparse import csc_array
+from scipy.sparse.linalg import LinearOperator, eigs, gmres, splu
+
+from tracker import chain
+from tracker.limits import system
+from tracker.limits.moments import Law, Moments, check_law, fields
+from tracker.limits.problem import SwitchedQuadratic, read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from tracker.scenario.model import Scenario
+
+    Array = NDArray[np.float64]
+
+HALVINGS = 60  # down to which a stable epsilon is looked for
+
+
+class Unstable(ValueError):
+    """Second moments grow without bound.
+
+    radius : of the second-moment block, at least 1
+    largest_epsilon : mean-square stable below it, with alpha / epsilon kept; 0 if no step is (the limit itself is unstable)
+    """
+
+    def __init__(self, radius: float, largest_epsilon: float, epsilon: float) -> None:
+        self.radius, self.largest_epsilon = radius, largest_epsilon
+        advice = f"epsilon must be below {largest_epsilon:.6g} at this alpha / epsilon"
+        super().__init__(
+            f"epsilon: {epsilon:g} is not mean-square stable, so there is no stationary law: the spectral radius of the "
+            f"second moments is {radius:.9g} >= 1; {advice if largest_epsilon > 0 else 'no epsilon is stable at this ratio'}"
+        )
+
+
+@dataclass(frozen=True)
+class Stationary(Moments):
+    """Moments of the stationary law.
+
+    radius : the spectral radius of the second moments, below 1: of a step of the algorithm, or of a unit of time of the limit
+    """
+
+    radius: float
+
+
+def stationary(scenario: Scenario, sampler: str, of: Law = "algorithm") -> Stationary:
+    """Return the stationary moments.
+
+    Raises
+    ------
+    Unstable
+        If the law is not mean-square stable.
+    """
+    check_law(of)
+    problem = read(scenario, sampler, "stationary")
+    radius = checked_radius(problem, of)
+    return Stationary(**fields(problem, Steady(problem, of).v), radius=radius)
+
+
+def checked_radius(problem: SwitchedQuadratic, of: Law) -> float:
+    """Return the radius, or raise ``Unstable``."""
+    growth = log_radius(problem, of)
+    if not growth < 0.0:
+        raise Unstable(float(np.exp(growth)), 0.0 if of == "limit" else largest_step(problem, "ratio"), problem.epsilon)
+    return float(np.exp(growth))
+
+
+def log_radius(problem: SwitchedQuadratic, of: Law) -> float:
+    """Return the logarithm of the radius of the second-moment block."""
+    X, N = problem.X, problem.N
+    first = X + X * N
+    n = X * N * N
+    if system.size(problem) <= system.DENSE:
+        values = np.linalg.eigvals(matrix(problem, of)[first:, first:])
+        if of == "limit":
+            return float(values.real.max())
+        return float(np.log1p(2.0 * values.real + np.abs(values) ** 2).max()) / 2.0  # of |1 + value|
+    apply = _applied(problem, of)
+    nothing = np.zeros(first)
+    block = LinearOperator(
+        (n, n), matvec=lambda x: apply(np.concatenate([nothing, x.ravel()]))[first:], dtype=np.float64
+    )
+    inside = np.tile(np.eye(N).ravel(), X)  # of the cone of covariances, which the block keeps
+    if of == "limit":
+        return float(eigs(block, k=1, which="LR", v0=inside, ncv=min(60, n), tol=1e-10, return_eigenvectors=False)[0].real)
+    shifted = LinearOperator((n, n), matvec=lambda x: block @ x + x, dtype=np.float64)
+    return float(np.log(np.abs(eigs(shifted, k=1, which="LM", v0=inside, tol=1e-12, return_eigenvectors=False)[0])))
+
+
+def largest_step(problem: SwitchedQuadratic, hold: Literal["ratio", "alpha"]) -> float:
+    """Return the epsilon where the algorithm stops being mean-square stable, with the ratio or alpha kept; 0 if there is none.
+
+    From an unstable epsilon it is the next one below, from a stable one the next one above.
+    """
+
+    def growth(epsilon: float) -> float:
+        alpha = problem.ratio * epsilon if hold == "ratio" else problem.alpha
+        return log_radius(replace(problem, epsilon=epsilon, alpha=alpha), "algorithm") / epsilon
+
+    epsilon = problem.epsilon
+    unstable = growth(epsilon) >= 0.0
+    for _ in range(HALVINGS):
+        other = epsilon / 2.0 if unstable else 2.0 * epsilon
+        if (growth(other) >= 0.0) != unstable:
+            return float(brentq(growth, epsilon, other, xtol=1e-14 * epsilon, rtol=1e-12))
+        epsilon = other
+    return 0.0 if unstable else float("inf")
+
+
+# --- the linear solve
+
+
+def matrix(problem: SwitchedQuadratic, of: Law) -> Array:
+    """K, of a small system."""
+    return np.asarray(system.generator(problem) if of == "limit" else system.increment(problem))
+
+
+class Steady:
+    """The stationary v of a stable problem, and its derivatives with respect to what K depends on."""
+
+    def __init__(self, problem: SwitchedQuadratic, of: Law) -> None:
+        self.problem, self.of = problem, of
+        pi = chain.stationary_law(problem.Q)
+        alone = np.concatenate([pi, np.zeros(system.size(problem) - problem.X)])
+        if system.size(problem) <= system.DENSE:
+            X, K = problem.X, matrix(problem, of)
+            factors = lu_factor(K[X:, X:])
+            self._solve: Callable[[Array], Array] = lambda rest: lu_solve(factors, rest)
+            source = K @ alone
+        else:
+            self._solve = _large_solver(problem, of)
+            source = _applied(problem, of)(alone)
+        self.v: Array = alone
+        self.v[problem.X :] = -self._solve(source[problem.X :])
+
+    def derivative(self, ahead: SwitchedQuadratic, behind: SwitchedQuadratic, width: float) -> Array:
+        """Return dv from K(ahead) - K(behind) over ``width``: exact, because K is a polynomial of degree 2 in S and epsilon.
+
+        With K v = 0 and p fixed, K dv = -dK v.
+        """
+        change = (_image(ahead, self.of, self.v) - _image(behind, self.of, self.v)) / width
+        change[self.problem.X :] = -self._solve(change[self.problem.X :])
+        change[: self.problem.X] = 0.0
+        return change
+
+
+def _image(problem: SwitchedQuadratic, of: Law, v: Array) -> Array:
+    """K v."""
+    if system.size(problem) <= system.DENSE:
+        return np.asarray(matrix(problem, of) @ v)
+    return _applied(problem, of)(v)
+
+
+def _applied(problem: SwitchedQuadratic, of: Law) -> Callable[[Array], Array]:
+    """K as a function, for large systems."""
+    if of == "limit":
+        L = system.generator(problem)
+        return lambda v: np.asarray(L @ v)
+    step = system.stepper(problem)
+    return lambda v: system.join(*step(*system.split(problem, v))) - v
+
+
+def _large_solver(problem: SwitchedQuadratic, of: Law) -> Callable[[Array], Array]:
+    """Return the solution (mu, Pi) of K (0, mu, Pi) = (., rest): mu by sparse elimination, then Pi by GMRES."""
+    X, N = problem.X, problem.N
+    first, n = X + X * N, X * N * N
+    apply = _applied(problem, of)
+    means = system.generator(problem, 1) if of == "limit" else system.increment(problem, 1)
+    eliminated = splu(csc_array(means[X:, X:]))
+    nothing = np.zeros(first)
+    block = LinearOperator(
+        (n, n), matvec=lambda x: apply(np.concatenate([nothing, x.ravel()]))[first:], dtype=np.float64
+    )
+    near = LinearOperator((n, n), matvec=_each_mode_alone(problem, of), dtype=np.float64)
+
+    def solve(rest: Array) -> Array:
+        mu = eliminated.solve(rest[: X * N])
+        right = rest[X * N :] - apply(np.concatenate([np.zeros(X), mu, np.zeros(n)]))[first:]
+        Pi = np.zeros(n)
+        for _ in range(2):  # the second time refines
+            more, failed = gmres(block, right - block @ Pi, M=near, rtol=1e-12, restart=100, maxiter=20)
+            if failed:
+                raise ArithmeticError(
+                    "the stationary second moments did not converge: GMRES gave up after 2000 iterations"
+                )
+            Pi = Pi + more
+        return np.concatenate([mu, Pi])
+
+    return solve
+
+
+def _each_mode_alone(problem: SwitchedQuadratic, of: Law) -> Callable[[Array], Array]:
+    """Return the inverse of the second-moment block without what comes from other modes, by eigenvectors of A_i."""
+    X, N = problem.X, problem.N
+    values, vectors = np.linalg.eig(problem.A)
+    inverse = np.linalg.inv(vectors)
+    stay = np.diag(problem.Q)[:, None, None]
+    if of == "limit":
+        scale = problem.ratio * stay - values[:, :, None] - values[:, None, :]
+    else:
+        B = 1.0 - problem.epsilon * values
+        scale = (1.0 + problem.alpha * stay) * B[:, :, None] * B[:, None, :] - 1.0
+
+    def solve(x: Array) -> Array:
+        inner = inverse @ x.reshape(X, N, N) @ inverse.transpose(0, 2, 1) / scale
+        return np.asarray((vectors @ inner @ vectors.transpose(0, 2, 1)).real.ravel())
+
+    return solve
