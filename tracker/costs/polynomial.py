@@ -70,9 +70,7 @@ class PolynomialKeys(CostKeys):
         basis = np.eye(N) if self.basis is None else np.array(self.basis, dtype=float)
         family = PolynomialCost if self.basis is None else PolynomialInBasis
         return family(
-            p=_terms([p]),
-            slopes=_terms(slopes),
-            curvatures=_terms(curvatures),
+            terms=_terms([p, *slopes, *curvatures]),
             noise=noise_factor(noise_covariance(self.gradient_noise, N)),
             basis=basis,
             scale=np.abs(np.linalg.inv(basis)) @ _reach(p),

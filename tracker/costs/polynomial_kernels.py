@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.compiled import helper
+from tracker.compiled import inlined
 from tracker.costs.base import (
     expected,
     expected_gradient,
@@ -47,11 +47,12 @@ class Terms(NamedTuple):
 
 
 class PolynomialCost(NamedTuple):
-    """p, its N first and N(N+1)/2 second derivatives (row-wise, e <= d), F (N, rank), basis (N, N), scale (N,)."""
+    """The polynomials p, its N first and its N(N+1)/2 second derivatives (row-wise, e <= d), in this order.
 
-    p: Terms
-    slopes: Terms
-    curvatures: Terms
+    noise: F (N, rank); basis (N, N); scale (N,): how far from 0 minimisers may be.
+    """
+
+    terms: Terms
     noise: Array
     basis: Array
     scale: Array
@@ -63,7 +64,7 @@ class PolynomialInBasis(PolynomialCost):
     __slots__ = ()
 
 
-@helper
+@inlined
 def _row(terms: Terms, r: int, u: Array) -> float:
     """Return polynomial r at u."""
     total = 0.0
@@ -75,7 +76,7 @@ def _row(terms: Terms, r: int, u: Array) -> float:
     return total
 
 
-@helper
+@inlined
 def _entry(basis: Array, i: int, theta: Array) -> float:
     """Return u_i = basis[i]'theta."""
     u = 0.0
@@ -84,7 +85,7 @@ def _entry(basis: Array, i: int, theta: Array) -> float:
     return u
 
 
-@helper
+@inlined
 def _row_in_basis(terms: Terms, r: int, basis: Array, theta: Array) -> float:
     """Return polynomial r at u = basis theta; u_i is formed where it is met, so that there is no array to allocate."""
     total = 0.0
@@ -96,7 +97,7 @@ def _row_in_basis(terms: Terms, r: int, basis: Array, theta: Array) -> float:
     return total
 
 
-@helper
+@inlined
 def _noise_value(theta: Array, z: Array) -> float:
     """Return z'theta."""
     total = 0.0
@@ -105,7 +106,7 @@ def _noise_value(theta: Array, z: Array) -> float:
     return total
 
 
-@helper
+@inlined
 def _add_outer(c: float, a: Array, b: Array, out: Array) -> None:
     """Add c (a b' + b a') to ``out``."""
     for d in range(a.size):
@@ -115,28 +116,28 @@ def _add_outer(c: float, a: Array, b: Array, out: Array) -> None:
 
 @value.register(PolynomialCost)
 def _value(cost: PolynomialCost, theta: Array, z: Array) -> float:
-    return _row(cost.p, 0, theta) + _noise_value(theta, z)
+    return _row(cost.terms, 0, theta) + _noise_value(theta, z)
 
 
 @gradient.register(PolynomialCost)
 def _gradient(cost: PolynomialCost, theta: Array, z: Array, out: Array) -> None:
     for d in range(theta.size):
-        out[d] = _row(cost.slopes, d, theta) + z[d]
+        out[d] = _row(cost.terms, 1 + d, theta) + z[d]
 
 
 @hessian.register(PolynomialCost)
 def _hessian(cost: PolynomialCost, theta: Array, z: Array, out: Array) -> None:
-    r = 0
+    r = 1 + theta.size
     for d in range(theta.size):
         for e in range(d + 1):
-            out[d, e] = _row(cost.curvatures, r, theta)
+            out[d, e] = _row(cost.terms, r, theta)
             out[e, d] = out[d, e]
             r += 1
 
 
 @value.register(PolynomialInBasis)
 def _value_in_basis(cost: PolynomialInBasis, theta: Array, z: Array) -> float:
-    return _row_in_basis(cost.p, 0, cost.basis, theta) + _noise_value(theta, z)
+    return _row_in_basis(cost.terms, 0, cost.basis, theta) + _noise_value(theta, z)
 
 
 @gradient.register(PolynomialInBasis)
@@ -144,7 +145,7 @@ def _gradient_in_basis(cost: PolynomialInBasis, theta: Array, z: Array, out: Arr
     for d in range(theta.size):
         out[d] = z[d]
     for i in range(theta.size):
-        slope = _row_in_basis(cost.slopes, i, cost.basis, theta)
+        slope = _row_in_basis(cost.terms, 1 + i, cost.basis, theta)
         for d in range(theta.size):
             out[d] += cost.basis[i, d] * slope
 
@@ -154,29 +155,29 @@ def _hessian_in_basis(cost: PolynomialInBasis, theta: Array, z: Array, out: Arra
     for d in range(theta.size):
         for e in range(theta.size):
             out[d, e] = 0.0
-    r = 0
+    r = 1 + theta.size
     for i in range(theta.size):
         for j in range(i + 1):
-            if cost.curvatures.rows[r + 1] > cost.curvatures.rows[r]:
-                curvature = _row_in_basis(cost.curvatures, r, cost.basis, theta)
+            if cost.terms.rows[r + 1] > cost.terms.rows[r]:
+                curvature = _row_in_basis(cost.terms, r, cost.basis, theta)
                 _add_outer(curvature if i != j else 0.5 * curvature, cost.basis[i], cost.basis[j], out)
             r += 1
 
 
 @expected.register(PolynomialCost)
 def _expected(cost: PolynomialCost, theta: Array) -> float:
-    return _row(cost.p, 0, theta)
+    return _row(cost.terms, 0, theta)
 
 
 @expected_gradient.register(PolynomialCost)
 def _expected_gradient(cost: PolynomialCost, theta: Array, out: Array) -> None:
     for d in range(theta.size):
-        out[d] = _row(cost.slopes, d, theta)
+        out[d] = _row(cost.terms, 1 + d, theta)
 
 
 @expected.register(PolynomialInBasis)
 def _expected_in_basis(cost: PolynomialInBasis, theta: Array) -> float:
-    return _row_in_basis(cost.p, 0, cost.basis, theta)
+    return _row_in_basis(cost.terms, 0, cost.basis, theta)
 
 
 @expected_gradient.register(PolynomialInBasis)
@@ -184,7 +185,7 @@ def _expected_gradient_in_basis(cost: PolynomialInBasis, theta: Array, out: Arra
     for d in range(theta.size):
         out[d] = 0.0
     for i in range(theta.size):
-        slope = _row_in_basis(cost.slopes, i, cost.basis, theta)
+        slope = _row_in_basis(cost.terms, 1 + i, cost.basis, theta)
         for d in range(theta.size):
             out[d] += cost.basis[i, d] * slope
 
