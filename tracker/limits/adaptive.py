@@ -15,6 +15,7 @@ a bound, or turns back from it, the equations are smooth; the integration goes f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,8 +79,8 @@ class _Flow:
         turn[rows, j] = -g[i]
         return -M @ g, -D @ (M @ h).T - turn, -self.kappa * (D @ g)
 
-    def rate(self, y: Array, held: Bools) -> Array:
-        """y' while the S(i, j) in ``held`` stay where they are."""
+    def rate(self, held: Bools, t: float, y: Array) -> Array:  # noqa: ARG002  (no explicit time)
+        """The state's derivative while the S(i, j) in ``held`` stay where they are."""
         theta, D, s = self.rates(y)
         return np.concatenate([theta, D.ravel(), np.where(held, 0.0, s)])
 
@@ -112,7 +113,7 @@ def adaptive_path(
     theta = np.atleast_1d(np.asarray(theta0, dtype=np.float64))
     at = np.atleast_1d(np.asarray(times, dtype=np.float64))
     if not np.all(np.isfinite(at)) or np.any(np.diff(at) < 0) or at[0] < 0:
-        raise ValueError(f"times: {times} must be finite, >= 0 and increasing")
+        raise ValueError(f"times: {at.tolist()} must be finite, >= 0 and increasing")
     low, high = (-np.inf, np.inf) if bounds is None else (float(bounds[0]), float(bounds[1]))
     if not low <= high:
         raise ValueError(f"bounds: low = {low:g} must not exceed high = {high:g}")
@@ -150,8 +151,7 @@ def _integrate(flow: _Flow, y: Array, at: Array, low: float, high: float) -> Arr
         if done == len(at):
             return out
         if solver is None:
-            fixed = held.copy()
-            solver = DOP853(lambda _, y, fixed=fixed: flow.rate(y, fixed), t, y, at[-1], rtol=RTOL, atol=ATOL)
+            solver = DOP853(partial(flow.rate, held), t, y, at[-1], rtol=RTOL, atol=ATOL)
         problem = solver.step()
         if solver.status == "failed" or not np.all(np.isfinite(solver.y)):
             raise ArithmeticError(f"adaptive_path: no solution beyond t = {solver.t:.6g} ({problem or 'not finite'})")
@@ -180,18 +180,22 @@ def _first_change(flow: _Flow, path: Any, t0: float, t1: float, held: Bools, low
     """The first time in (t0, t1] at which the set of held S(i, j) must change, or None."""
     if not (np.isfinite(low) or np.isfinite(high)):
         return None
-    before = t0
-    for after in np.linspace(t0, t1, LOOKS + 1)[1:]:
+    looks = np.linspace(t0, t1, LOOKS + 1)
+    for before, after in zip(looks[:-1].tolist(), looks[1:].tolist(), strict=True):
         if _changes(flow, path(after), held, low, high).any():
-            for _ in range(BISECTIONS):
-                middle = (before + after) / 2
-                if _changes(flow, path(middle), held, low, high).any():
-                    after = middle
-                else:
-                    before = middle
-            return float(after)
-        before = float(after)
+            return _bisected(flow, path, before, after, held, low, high)
     return None
+
+
+def _bisected(flow: _Flow, path: Any, before: float, after: float, held: Bools, low: float, high: float) -> float:
+    """The first change, known to lie between two times, from its later side."""
+    for _ in range(BISECTIONS):
+        middle = (before + after) / 2
+        if _changes(flow, path(middle), held, low, high).any():
+            after = middle
+        else:
+            before = middle
+    return after
 
 
 def _settle(flow: _Flow, y: Array, held: Bools, low: float, high: float) -> Bools:

@@ -37,7 +37,7 @@ def read_box(box: ArrayLike, N: int) -> Array:
     sides = np.array(box, dtype=np.float64)
     sides = np.tile(sides, (N, 1)) if sides.shape == (2,) else sides
     if sides.shape != (N, 2) or not np.all(np.isfinite(sides)) or np.any(sides[:, 0] >= sides[:, 1]):
-        raise ValueError(f"box: {box} must be {N} pair(s) (low, high) with low < high")
+        raise ValueError(f"box: {sides.tolist()} must be {N} pair(s) (low, high) with low < high")
     return sides
 
 

@@ -71,7 +71,11 @@ def density(
         n = _count(cells, finite_volume.CELLS[scenario.dimension])
         n += n % 2
         return _fitted(
-            field, box, float(at[-1]), "density", lambda sides: _refined(field, sides, at, finite_volume.solve, n, n // 2)
+            field,
+            box,
+            float(at[-1]),
+            "density",
+            lambda sides: _refined(field, sides, at, finite_volume.solve, n, n // 2),
         )
     if method != "spectral":
         raise ValueError(f'method: {method!r} must be "finite-volume" or "spectral"')
@@ -89,7 +93,7 @@ def algorithm_density(scenario: Scenario, sampler: str, steps: ArrayLike, box: A
     field = _field(scenario, sampler, "algorithm_density")
     at = _increasing(steps, "steps")
     if np.any(at != np.rint(at)):
-        raise ValueError(f"steps: {steps} must be whole numbers")
+        raise ValueError(f"steps: {at.tolist()} must be whole numbers")
     if field.covariance.any() and not np.linalg.eigvalsh(field.covariance)[0] > 0.0:
         raise ValueError("algorithm_density: the start's covariance is singular; give a point or a regular one")
 
@@ -111,7 +115,7 @@ def _field(scenario: Scenario, sampler: str, tool: str) -> Field:
 def _increasing(times: ArrayLike, name: str) -> Array:
     at = np.atleast_1d(np.asarray(times, dtype=np.float64))
     if at.ndim != 1 or at.size == 0 or not np.all(np.isfinite(at)) or at[0] < 0 or np.any(np.diff(at) < 0):
-        raise ValueError(f"{name}: {times} must be finite, >= 0 and increasing")
+        raise ValueError(f"{name}: {at.tolist()} must be finite, >= 0 and increasing")
     return at
 
 

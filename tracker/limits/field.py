@@ -117,7 +117,7 @@ def read_field(scenario: Scenario, sampler: str, tool: str, instead: str) -> Fie
         raise ValueError(f"{tool}: {sampler!r} is a {chosen.kind} sampler, whose S moves; {instead}")
     S = skew_matrix(chosen, scenario)
     if S is None:
-        raise ValueError(f'{tool}: {sampler!r} draws a random S for each trial; give the matrix S, or {instead}')
+        raise ValueError(f"{tool}: {sampler!r} draws a random S for each trial; give the matrix S, or {instead}")
     Q, alpha = read_chain(scenario, tool)
     N, start = scenario.dimension, scenario.start_factor
     return Field(

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 CELLS = {1: 960, 2: 160}  # a side
 CHUNK = 400.0  # q t at once: exp(-400) is still a number
 LARGEST_COST = 1e200
+# Where beta C rises by more from one cell to the next, mass falls through the cell at once, and only 1e-13 of it climbs.
+# Such cells lie in corners of the box that hold nothing, yet the fastest of them would decide how many steps are taken.
+STEEPEST = 30.0
 TRIM_CELLS, NO_MASS = 80, 1e-14
 
 
@@ -48,7 +51,7 @@ def initial_masses(field: Field, box: Array, cells: int) -> Array:
     from scipy.special import ndtr
 
     if len(box) == 1:
-        faces = np.linspace(*box[0], cells + 1)
+        faces = np.linspace(box[0, 0], box[0, 1], cells + 1)
         shares = np.diff(ndtr((faces - field.mean[0]) / np.sqrt(field.covariance[0, 0])))
     else:
         nodes, weights = np.polynomial.legendre.leggauss(4)
@@ -94,7 +97,8 @@ def _mode_rates(field: Field, mode: int, box: Array, cells: int) -> Any:
             middles = np.take(points, range(cells - 1), axis=a).copy()
             middles[..., a] += h / 2
             d = d + h * (field.gradients(mode, middles) @ S[a])
-        up, down = (bernoulli(sign * field.beta * d.ravel()) / (field.beta * h * h) for sign in (1.0, -1.0))
+        d = np.clip(d.ravel(), -STEEPEST / field.beta, STEEPEST / field.beta)
+        up, down = (bernoulli(sign * field.beta * d) / (field.beta * h * h) for sign in (1.0, -1.0))
         rows += [right, left]
         columns += [left, right]
         rates += [up, down]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tracker.limits.field import Field
 
     Array = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 DENSITY = {1: 2.0, 2: 1.5}  # points per standard deviation of the noise: 5e-35 and 5e-20
 REACH = 7.8  # standard deviations of the noise that are kept: 6e-15 beyond
@@ -49,7 +50,9 @@ def noise_covariances(field: Field) -> list[Array]:
             )
         V = 2 * field.epsilon / field.beta * np.eye(len(field.M)) + field.epsilon**2 * field.M @ Sigma @ field.M.T
         if not np.linalg.eigvalsh(V)[0] > 0.0:
-            raise ValueError(f"algorithm_density: no noise in some direction in mode {name!r}, so no density; use coupled")
+            raise ValueError(
+                f"algorithm_density: no noise in some direction in mode {name!r}, so no density; use coupled"
+            )
         found.append(V)
     return found
 
@@ -86,7 +89,9 @@ def solve(field: Field, box: Array, points: int | tuple[int, ...], steps: Array)
     return np.array(out)
 
 
-def _first(field: Field, covariances: list[Array], axes: tuple[Array, ...], step: int) -> tuple[int, Array, list[Array]]:
+def _first(
+    field: Field, covariances: list[Array], axes: tuple[Array, ...], step: int
+) -> tuple[int, Array, list[Array]]:
     """The first law with a density: the start, or that of theta_1 if the start is a point."""
     if field.covariance.any():
         return 0, initial_density(field, axes), []
@@ -129,25 +134,26 @@ def _kernel(field: Field, mode: int, V: Array, axes: tuple[Array, ...]) -> Any:
     place = np.where(np.isfinite(place), np.clip(place, -1e6, 1e6), 1e6)
     size = tuple(len(axis) for axis in axes)
     bands = [_columns(place[k : k + BAND], V, sides, size) for k in range(0, len(points), BAND)]
-    return sparse.csr_array(sparse.hstack(bands, format="csr"))
+    entries, rows, counts = (np.concatenate(parts) for parts in zip(*bands, strict=True))
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    return sparse.csc_array((entries, rows.astype(np.int32), starts.astype(np.int32)), shape=(len(points),) * 2)
 
 
-def _columns(place: Array, V: Array, sides: Array, size: tuple[int, ...]) -> Any:
-    """The kernel's columns for targets at ``place`` (k, N), in units of the grid."""
-    from scipy import sparse
-
-    N = len(size)
-    reach = (np.arange(-w, w + 1) for w in _widths(V, sides))
-    offsets = np.stack(np.meshgrid(*reach, indexing="ij"), axis=-1).reshape(-1, N)
-    reached = np.rint(place).astype(np.int64)[:, None, :] + offsets
-    z = (reached - place[:, None, :]) * sides
-    inverse = np.linalg.inv(V)
-    square = z[..., 0] ** 2 * inverse[0, 0]
-    if N > 1:
-        square = square + 2 * inverse[0, 1] * z[..., 0] * z[..., 1] + inverse[1, 1] * z[..., 1] ** 2
-    keep = np.all((reached >= 0) & (reached < size), axis=-1) & (square <= REACH**2)
-    row = np.ravel_multi_index(tuple(reached[keep].T), size)
-    column = np.nonzero(keep)[0]
-    entries = float(np.prod(sides)) / np.sqrt(np.linalg.det(2 * np.pi * V)) * np.exp(-0.5 * square[keep])
-    shape = (int(np.prod(size)), len(place))
-    return sparse.csc_array(sparse.coo_array((entries, (row.astype(np.int32), column.astype(np.int32))), shape=shape))
+def _columns(place: Array, V: Array, sides: Array, size: tuple[int, ...]) -> tuple[Array, Ints, Ints]:
+    """The kernel's columns for targets at ``place`` (k, N), in units of the grid: entries, rows, how many in each."""
+    inverse, widths = np.linalg.inv(V), _widths(V, sides)
+    reached = [
+        np.rint(p).astype(np.int64)[:, None] + np.arange(-w, w + 1) for p, w in zip(place.T, widths, strict=True)
+    ]
+    z = [(r - p[:, None]) * h for r, p, h in zip(reached, place.T, sides, strict=True)]
+    inside = [(r >= 0) & (r < n) for r, n in zip(reached, size, strict=True)]
+    bell = [np.exp(-0.5 * inverse[a, a] * z[a] ** 2) * inside[a] for a in range(len(size))]
+    weights, rows = bell[0], reached[0]
+    if len(size) == 2:
+        weights = weights[:, :, None] * bell[1][:, None, :]
+        if inverse[0, 1] != 0.0:
+            weights *= np.exp(-inverse[0, 1] * z[0][:, :, None] * z[1][:, None, :])
+        rows = rows[:, :, None] * size[1] + reached[1][:, None, :]
+    keep = weights > np.exp(-0.5 * REACH**2)
+    scale = float(np.prod(sides)) / np.sqrt(np.linalg.det(2 * np.pi * V))
+    return scale * weights[keep], rows[keep], keep.reshape(len(place), -1).sum(axis=1)

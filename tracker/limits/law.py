@@ -110,7 +110,7 @@ class Law:
     def _cell_cdf(self, rho: Array, x: Array) -> Array:
         from scipy.interpolate import PchipInterpolator  # monotone, as a CDF must be
 
-        faces = np.linspace(*self.box[0], rho.shape[1] + 1)
+        faces = np.linspace(self.box[0, 0], self.box[0, 1], rho.shape[1] + 1)
         sums = np.concatenate([np.zeros((len(rho), 1)), np.cumsum(rho, axis=1) * self.volume], axis=1)
         return np.asarray(PchipInterpolator(faces, sums, axis=1)(x))
 

@@ -161,8 +161,8 @@ def _skew(scenario: Scenario, sampler: str, wanted: str, kinds: tuple[str, ...])
     place = f'sampler "{keys.name}"'
     if keys.kind not in kinds:
         raise ValueError(
-            f"{place}: limits.{wanted} needs an S that stands still, and {keys.kind} moves it: use limits.adaptive_path for "
-            "(theta, D, S) at beta = inf, limits.skew_gain for the drift of S at a given S, or an accelerated sampler with that S"
+            f"{place}: limits.{wanted} needs an S that stands still, and {keys.kind} moves it: use limits.coupled for its law, "
+            "limits.adaptive_path for (theta, D, S) at beta = inf, limits.skew_gain for the drift of S at a given S"
         )
     S = skew_matrix(keys, scenario)
     if S is None:

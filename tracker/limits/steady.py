@@ -9,7 +9,7 @@ returns finite nonsense when second moments grow without bound, so the radius of
     limit:      exp of the largest real part in the spectrum of Pi_i -> -A_i Pi_i - Pi_i A_i' + sum_j G_ji Pi_j,
                 which is the spectral radius after one unit of time
 
-and must be below 1. Large systems are solved by GMRES, preconditioned with the Lyapunov equation of each mode.
+and must be below 1. How large systems are solved is in ``large``.
 """
 
 from __future__ import annotations
@@ -20,11 +20,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from scipy.linalg import lu_factor, lu_solve
 from scipy.optimize import brentq
-from scipy.sparse import csc_array
-from scipy.sparse.linalg import LinearOperator, eigs, gmres, splu
 
 from tracker import chain
-from tracker.limits import system
+from tracker.limits import large, system
 from tracker.limits.moments import Law, Moments, check_law, fields
 from tracker.limits.problem import SwitchedQuadratic, read
 
@@ -82,32 +80,22 @@ def stationary(scenario: Scenario, sampler: str, of: Law = "algorithm") -> Stati
 
 def checked_radius(problem: SwitchedQuadratic, of: Law) -> float:
     """Return the radius, or raise ``Unstable``."""
-    growth = log_radius(problem, of)
+    with np.errstate(over="ignore"):
+        radius = float(np.exp(growth := log_radius(problem, of)))
     if not growth < 0.0:
-        raise Unstable(float(np.exp(growth)), 0.0 if of == "limit" else largest_step(problem, "ratio"), problem.epsilon)
-    return float(np.exp(growth))
+        raise Unstable(radius, 0.0 if of == "limit" else largest_step(problem, "ratio"), problem.epsilon)
+    return radius
 
 
 def log_radius(problem: SwitchedQuadratic, of: Law) -> float:
     """Return the logarithm of the radius of the second-moment block."""
-    X, N = problem.X, problem.N
-    first = X + X * N
-    n = X * N * N
+    first = problem.X * (1 + problem.N)
     if system.size(problem) <= system.DENSE:
         values = np.linalg.eigvals(matrix(problem, of)[first:, first:])
         if of == "limit":
             return float(values.real.max())
         return float(np.log1p(2.0 * values.real + np.abs(values) ** 2).max()) / 2.0  # of |1 + value|
-    apply = _applied(problem, of)
-    nothing = np.zeros(first)
-    block = LinearOperator(
-        (n, n), matvec=lambda x: apply(np.concatenate([nothing, x.ravel()]))[first:], dtype=np.float64
-    )
-    inside = np.tile(np.eye(N).ravel(), X)  # of the cone of covariances, which the block keeps
-    if of == "limit":
-        return float(eigs(block, k=1, which="LR", v0=inside, ncv=min(60, n), tol=1e-10, return_eigenvectors=False)[0].real)
-    shifted = LinearOperator((n, n), matvec=lambda x: block @ x + x, dtype=np.float64)
-    return float(np.log(np.abs(eigs(shifted, k=1, which="LM", v0=inside, tol=1e-12, return_eigenvectors=False)[0])))
+    return large.log_radius(problem, of)
 
 
 def largest_step(problem: SwitchedQuadratic, hold: Literal["ratio", "alpha"]) -> float:
@@ -151,8 +139,8 @@ class Steady:
             self._solve: Callable[[Array], Array] = lambda rest: lu_solve(factors, rest)
             source = K @ alone
         else:
-            self._solve = _large_solver(problem, of)
-            source = _applied(problem, of)(alone)
+            self._solve = large.solver(problem, of)
+            source = large.applied(problem, of)(alone)
         self.v: Array = alone
         self.v[problem.X :] = -self._solve(source[problem.X :])
 
@@ -171,61 +159,4 @@ def _image(problem: SwitchedQuadratic, of: Law, v: Array) -> Array:
     """K v."""
     if system.size(problem) <= system.DENSE:
         return np.asarray(matrix(problem, of) @ v)
-    return _applied(problem, of)(v)
-
-
-def _applied(problem: SwitchedQuadratic, of: Law) -> Callable[[Array], Array]:
-    """K as a function, for large systems."""
-    if of == "limit":
-        L = system.generator(problem)
-        return lambda v: np.asarray(L @ v)
-    step = system.stepper(problem)
-    return lambda v: system.join(*step(*system.split(problem, v))) - v
-
-
-def _large_solver(problem: SwitchedQuadratic, of: Law) -> Callable[[Array], Array]:
-    """Return the solution (mu, Pi) of K (0, mu, Pi) = (., rest): mu by sparse elimination, then Pi by GMRES."""
-    X, N = problem.X, problem.N
-    first, n = X + X * N, X * N * N
-    apply = _applied(problem, of)
-    means = system.generator(problem, 1) if of == "limit" else system.increment(problem, 1)
-    eliminated = splu(csc_array(means[X:, X:]))
-    nothing = np.zeros(first)
-    block = LinearOperator(
-        (n, n), matvec=lambda x: apply(np.concatenate([nothing, x.ravel()]))[first:], dtype=np.float64
-    )
-    near = LinearOperator((n, n), matvec=_each_mode_alone(problem, of), dtype=np.float64)
-
-    def solve(rest: Array) -> Array:
-        mu = eliminated.solve(rest[: X * N])
-        right = rest[X * N :] - apply(np.concatenate([np.zeros(X), mu, np.zeros(n)]))[first:]
-        Pi = np.zeros(n)
-        for _ in range(2):  # the second time refines
-            more, failed = gmres(block, right - block @ Pi, M=near, rtol=1e-12, restart=100, maxiter=20)
-            if failed:
-                raise ArithmeticError(
-                    "the stationary second moments did not converge: GMRES gave up after 2000 iterations"
-                )
-            Pi = Pi + more
-        return np.concatenate([mu, Pi])
-
-    return solve
-
-
-def _each_mode_alone(problem: SwitchedQuadratic, of: Law) -> Callable[[Array], Array]:
-    """Return the inverse of the second-moment block without what comes from other modes, by eigenvectors of A_i."""
-    X, N = problem.X, problem.N
-    values, vectors = np.linalg.eig(problem.A)
-    inverse = np.linalg.inv(vectors)
-    stay = np.diag(problem.Q)[:, None, None]
-    if of == "limit":
-        scale = problem.ratio * stay - values[:, :, None] - values[:, None, :]
-    else:
-        B = 1.0 - problem.epsilon * values
-        scale = (1.0 + problem.alpha * stay) * B[:, :, None] * B[:, None, :] - 1.0
-
-    def solve(x: Array) -> Array:
-        inner = inverse @ x.reshape(X, N, N) @ inverse.transpose(0, 2, 1) / scale
-        return np.asarray((vectors @ inner @ vectors.transpose(0, 2, 1)).real.ravel())
-
-    return solve
+    return large.applied(problem, of)(v)

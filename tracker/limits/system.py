@@ -215,3 +215,19 @@ def stepper(problem: SwitchedQuadratic) -> Callable[[Array, Array, Array], tuple
         return P @ p, P @ (moved + epsilon * a * p[:, None]), Pi
 
     return step
+
+
+def slope(problem: SwitchedQuadratic) -> Callable[[Array, Array, Array], tuple[Array, Array, Array]]:
+    """Return the map (p, mu, Pi) -> their derivatives in time in the limit, mode by mode."""
+    X, N, A, a = problem.X, problem.N, problem.A, problem.a
+    G = (problem.ratio * problem.Q).T
+    transposed = np.ascontiguousarray(A.transpose(0, 2, 1))
+    heat = 2.0 / problem.beta * np.eye(N)
+
+    def derivative(p: Array, mu: Array, Pi: Array) -> tuple[Array, Array, Array]:
+        cross = mu[:, :, None] * a[:, None, :]
+        inside = cross + cross.transpose(0, 2, 1) + p[:, None, None] * heat - A @ Pi - Pi @ transposed
+        dmu = a * p[:, None] - (A @ mu[:, :, None])[:, :, 0] + G @ mu
+        return G @ p, dmu, inside + (G @ Pi.reshape(X, N * N)).reshape(X, N, N)
+
+    return derivative
