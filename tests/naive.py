@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 OBSERVATIONS, NOISE, PERTURBATIONS, SKEW, START, INNER = 1, 2, 3, 4, 5, 6
-RUNAWAY = 1e16
+RUNAWAY = 1e20  # a default that no test but those about running away comes near
 
 
 def stream(seed: int, role: int, trial: int) -> np.random.Generator:
@@ -251,15 +251,15 @@ class Hessian(Sampler):
 
 class Spsa(Sampler):
     def begin(self) -> None:
-        self.minus, self.pending = self.theta, False
+        self.minus, self.pending, self.missed = self.theta, False, False
         self.hold = self.keys.get("hold", 1)
         self.same = self.keys.get("cost_observation", "next") == "same"
 
     def step(self, cost: Cost, k: int, z: Any, w: np.ndarray) -> None:
         if self.pending:
             self.descend(cost.value(self.theta, z) - cost.value(self.minus, z), self.Delta)
-        if k % self.hold == 0:
-            self.Delta = self.draw_Delta()
+        if k % self.hold == 0 or self.missed:
+            self.Delta, self.missed = self.draw_Delta(), False
             if self.hold > 1:
                 self.minus = self.theta
         self.theta = self.moved(self.theta, self.S + self.mu * self.Delta, cost, z, w)
@@ -271,6 +271,7 @@ class Spsa(Sampler):
     def idle(self, cost: Cost, k: int) -> None:
         if k % self.hold == 0:
             self.draw_Delta()
+            self.missed = True
 
 
 class TwoTimescaleSpsa(Sampler):
@@ -350,7 +351,9 @@ class Trial:
     diverged: int
 
 
-def run(sampler: Sampler, costs: Sequence[Cost], modes: Sequence[int], dark: Sequence[bool]) -> Trial:
+def run(
+    sampler: Sampler, costs: Sequence[Cost], modes: Sequence[int], dark: Sequence[bool], runaway: float = RUNAWAY
+) -> Trial:
     """Run a sampler along the modes x_0, ..., x_K; no gradient arrives where ``dark``."""
     observations = stream(sampler.seed, OBSERVATIONS, sampler.trial)
     noise = stream(sampler.seed, NOISE, sampler.trial)
@@ -367,7 +370,7 @@ def run(sampler: Sampler, costs: Sequence[Cost], modes: Sequence[int], dark: Seq
         errors.append(min(cost.distance(sampler.theta, m) for m in cost.minimisers))
         if k == len(modes) - 1:
             break
-        if not errors[-1] ** 2 < RUNAWAY:
+        if not errors[-1] ** 2 < runaway:
             diverged = k
             break
         z, w = cost.observe(observations, k), noise.standard_normal(sampler.N)

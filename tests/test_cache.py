@@ -13,12 +13,15 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 import tracker
 from tracker import compiled, simulate
+from tracker.costs.base import value
+from tracker.costs.quadratic import Quadratic
 from tracker.loop import advance
 from tracker.scenario import reading
 
@@ -257,3 +260,24 @@ def test_one_signature_for_each_kind_of_sampler() -> None:
         assert again == {}, name
     of_two = {str(sampler).partition("(")[0] for sampler, modes in versions if modes.count == 2}
     assert of_two >= {"Langevin", "Accelerated", "Baseline"}
+
+
+class Outside(NamedTuple):
+    """A cost of one's own."""
+
+    stiffness: float
+
+
+class Inheriting(Outside):
+    """Served by what is registered for its base."""
+
+
+@value.register(Outside)
+def _(cost: Any, theta: Any, z: Any) -> float:
+    return cost.stiffness * theta[0] ** 2
+
+
+def test_what_inherits_from_outside_is_never_taken_from_the_cache() -> None:
+    assert compiled._meets_foreign((Inheriting(1.0),))
+    assert compiled._meets_foreign(((Outside(1.0), 2.0), 3.0))
+    assert not compiled._meets_foreign((Quadratic(np.eye(1), np.zeros(1), np.zeros((1, 0))),))  # control

@@ -230,7 +230,9 @@ def engine(monkeypatch: Any) -> dict[str, Any]:
     def run(scenario: Any, out: Any, executor: Any, *, replace: bool, progress: Any) -> Any:
         calls.update(scenario=scenario, out=out, executor=executor, replace=replace)
         if calls["raises"] == "exists":
-            raise RunExists(out)
+            error = RunExists(out)
+            error.is_run = True
+            raise error
         if calls["raises"] is not None:
             raise calls["raises"]
         if progress is not None:
@@ -274,7 +276,7 @@ def test_run_json_is_one_valid_object(engine: dict[str, Any]) -> None:
     ("raises", "code", "says"),
     [
         ("exists", 7, "reports/example-b: exists already; --replace overwrites it, --out chooses another\n"),
-        (KeyboardInterrupt(), 130, "interrupted\n"),
+        (KeyboardInterrupt(), 130, "interrupted; what was written so far can be overwritten with --replace\n"),
         (PermissionError(13, "Permission denied", "reports"), 2, "reports: Permission denied\n"),
     ],
 )

@@ -16,6 +16,7 @@ import naive
 import numpy as np
 import pytest
 
+import tracker
 from tracker import simulate as engine
 from tracker.loop import advance
 from tracker.metrics.averages import pooled_moments
@@ -481,12 +482,14 @@ def test_an_unstable_step_marks_the_trial_and_the_others_go_on():
     for trial in trials:
         normals = naive.stream(SEED, naive.START, trial).standard_normal(2)
         theta = np.array([2.5, 0.3]) + np.sqrt([4.0, 0.01]) * normals
-        wanted = naive.run(naive.Spsa(sampler, theta, np.zeros((2, 2)), SEED, trial), [cost], [0] * 61, [False] * 60)
+        runaway = 1e16 * (1 + 2.5) ** 2  # 1e8 times the largest coordinate that the scenario names, plus 1
+        naive_sampler = naive.Spsa(sampler, theta, np.zeros((2, 2)), SEED, trial)
+        wanted = naive.run(naive_sampler, [cost], [0] * 61, [False] * 60, runaway)
         found.append(wanted.diverged)
         assert arrays["diverged"][trial, 0] == wanted.diverged
-        kept = len(wanted.theta)
+        kept = len(wanted.theta) if wanted.diverged < 0 else wanted.diverged
         np.testing.assert_allclose(arrays["theta"][trial, 0, :kept], wanted.theta, rtol=1e-9)
-        assert np.isnan(arrays["theta"][trial, 0, kept:]).all()
+        assert np.isnan(arrays["theta"][trial, 0, kept + 1 :]).all()
         assert arrays["by_mode"][trial, 0, 0, 0] == (60 if wanted.diverged < 0 else wanted.diverged)
     assert min(found) == -1  # control: both fates occur, and not all at one step
     assert len(set(found)) >= 3
@@ -498,7 +501,7 @@ def test_a_trial_that_runs_away_in_its_last_step_is_marked_too():
     sampler = {"kind": "spsa", "skew": 0.0, "skew_step": 0.0, "skew_bounds": [-1, 1], "beta": "inf", "epsilon": 0.05,
                "perturbation": 1e-12}  # fmt: skip
     marks = []
-    for steps in (3, 4, 5):  # from x = 4, |x| passes 1e8 in the fourth step
+    for steps in (3, 4, 5):  # from x = 4, |x| passes 5e8 in the fourth step
         scenario = scenario_of(
             [mode, mode], [sampler], steps=steps, start=[4.0, 0.3], schedule={"switches": [[0, "mode-0"]]}
         )
@@ -506,3 +509,62 @@ def test_a_trial_that_runs_away_in_its_last_step_is_marked_too():
         arrays, _ = engine.simulate(problem._replace(contestants=problem.contestants[:1]), range(2))
         marks.append(arrays["diverged"][:, 0].tolist())
     assert marks == [[-1, -1], [4, 4], [4, 4]]
+
+
+def diverged_of(text):
+    """Steps of divergence of the first sampler, by the interpreted loop: nothing to compile."""
+    problem = engine.prepare(tracker.parse(text))
+    problem = problem._replace(contestants=problem.contestants[:1])
+    with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
+        patch.setattr(engine, "advance", engine.advance.interpreted)
+        arrays, _ = engine.simulate(problem, range(2))
+    return arrays["diverged"][:, 0]
+
+
+BLIND = """
+name = "blind"
+trials = 2
+steps = 60
+start = [0.5, 0.1]
+[[modes]]
+name = "only"
+cost = "mixture"
+means = [[1.0, 0.0], [2.0, 0.0]]
+variance = 1.0
+prior_mean = [0.0, 0.0]
+prior_variance = [10.0, {variance}]
+horizon = 20
+data = "sweep"
+data_seed = 1
+truth = [0.3, 0.0]
+[[samplers]]
+name = "classical"
+kind = "langevin"
+epsilon = 0.01
+"""
+
+
+def test_running_away_where_distances_are_blind_is_seen():
+    """The mixture measures (means[0]'theta, means[1]'theta): theta_2 is in neither, and explodes at epsilon > 2 v."""
+    assert (diverged_of(BLIND.format(variance="1e-3")) > 0).all()
+    assert (diverged_of(BLIND.format(variance="1.0")) == -1).all()  # control: the same without the instability
+
+
+@pytest.mark.parametrize("minimum", [1.0, 1e9])
+def test_far_is_measured_in_the_scale_of_the_scenario(minimum):
+    text = f"""
+name = "far"
+trials = 2
+steps = 10
+start = [0.0, 0.0]
+[[modes]]
+name = "only"
+cost = "quadratic"
+minimum = [{minimum}, 0.0]
+curvature = [[1.0, 0.0], [0.0, 1.0]]
+[[samplers]]
+name = "classical"
+kind = "langevin"
+epsilon = 0.1
+"""
+    assert (diverged_of(text) == -1).all()

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tracker import skew
 from tracker.costs.base import gradient, value
+from tracker.costs.minimisers import expected_hessian
 from tracker.scenario import (
     Limits,
     Mode,
@@ -34,7 +35,6 @@ from tracker.scenario import (
     with_settings,
 )
 from tracker.scenario.reading import written
-from tracker.scenario.stability import numerical_hessian
 
 SCENARIOS = sorted((Path(__file__).parents[1] / "scenarios").glob("*.toml"))
 IDENTITY = 1e-12
@@ -393,7 +393,7 @@ def test_a_reducible_chain_is_a_warning(scenario: Scenario) -> None:
 
 def test_the_numerical_hessian_is_that_of_the_cost(scenario: Scenario) -> None:
     mode = build_modes(scenario)[0]
-    H = numerical_hessian(mode.cost, mode.minimisers[0])
+    H = expected_hessian(mode.cost, mode.minimisers[0], np.ones(scenario.dimension))
     np.testing.assert_allclose(H, [[2.0, 0.3], [0.3, 1.0]], atol=1e-9)
 
 

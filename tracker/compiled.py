@@ -212,7 +212,10 @@ def kernel(function: Callable[P, R]) -> Kernel[P, R]:
 
 
 def _meets_foreign(value: Any) -> bool:
-    return isinstance(value, tuple) and (type(value) in _foreign or any(map(_meets_foreign, value)))
+    """Tell whether an implementation from outside may serve ``value``, its own type's or an inherited one."""
+    return isinstance(value, tuple) and (
+        any(base in _foreign for base in type(value).__mro__) or any(map(_meets_foreign, value))
+    )
 
 
 def _with_cache(function: Callable[..., Any]) -> Any:

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
     Words = NDArray[np.uint64]
 
-RUNAWAY = 1e16  # squared distance to the nearest minimiser beyond which a trial counts as diverged
 PAD = 16  # floats between a trial's scratch and whatever the allocator puts next to it
 ROLES = (OBSERVATIONS, NOISE, PERTURBATIONS, INNER)  # rows of a trial's streams, as samplers.base names them
 STEPS, ERROR, SQUARE, INSIDE = range(4)  # columns of Ledger.sums
@@ -52,6 +51,7 @@ class Layout(NamedTuple):
     modes: int
     observation_size: int
     measure_size: int
+    runaway: float  # beyond this squared distance from the minimisers a trial has diverged
 
 
 class Block(NamedTuple):
@@ -116,6 +116,15 @@ def square_error(cost: Any, targets: Array, theta: Array, point: Array) -> float
     return best
 
 
+@inlined
+def near(theta: Array, origin: Array, runaway: float) -> bool:
+    """Tell whether theta is finite and has not run away in any coordinate."""
+    largest = 0.0
+    for d in range(theta.size):
+        largest += (theta[d] - origin[d]) ** 2  # a sum, not a maximum: nan must come through
+    return largest < runaway * theta.size
+
+
 @helper
 def record(sampler: Any, state: Any, mode: Any, x: int, row: Array, point: Array) -> None:
     """Write the mode, the error, the excess cost, theta and S to a row of the trace."""
@@ -141,6 +150,7 @@ def stretch(
     averaged: bool,
     drawn: int,
     cell: int,
+    runaway: float,
     work: Work,
     moments: Array,
     streams: Words,
@@ -156,7 +166,7 @@ def stretch(
     error, square, inside, arrival = 0.0, 0.0, 0, -1
     while k < stop:
         best = square_error(cost, targets, theta, point)
-        if not best < RUNAWAY:
+        if not best < runaway:
             break
         error += np.sqrt(best)
         square += best
@@ -197,7 +207,8 @@ def walk(sampler: Any, state: Any, mode: Any, k: int, dwell: Dwell, layout: Layo
     marks, sums, waits, streams, N = ledger.marks, ledger.sums, ledger.waits, ledger.streams, work.W.shape[1]
     place(sampler, state, mode.minimisers)
     if k == dwell.end:
-        if not square_error(mode.cost, mode.targets, state.theta, work.point) < RUNAWAY:
+        best = square_error(mode.cost, mode.targets, state.theta, work.point)
+        if not (best < layout.runaway and near(state.theta, work.origin, layout.runaway)):
             marks[DIVERGED] = k
         elif k % layout.record_every == 0:
             record(sampler, state, mode, dwell.mode, ledger.trace[k // layout.record_every], work.point)
@@ -226,7 +237,19 @@ def walk(sampler: Any, state: Any, mode: Any, k: int, dwell: Dwell, layout: Layo
             if age >= 0:
                 stop = min(stop, dwell.since + lower_edge(age + 1, AGE_BITS))
             reached, error, square, inside, arrival = stretch(
-                sampler, state, mode, k, stop, dwell.live, averaged, drawn, cell, work, ledger.moments, streams
+                sampler,
+                state,
+                mode,
+                k,
+                stop,
+                dwell.live,
+                averaged,
+                drawn,
+                cell,
+                layout.runaway,
+                work,
+                ledger.moments,
+                streams,
             )
             if averaged:
                 book(sums[dwell.mode], reached - k, error, square, inside)
@@ -236,7 +259,8 @@ def walk(sampler: Any, state: Any, mode: Any, k: int, dwell: Dwell, layout: Layo
                 waits[bin_of(arrival - marks[WAITING], WAIT_BITS), 0] += 1
                 marks[WAITING] = -1
             k = reached
-            alive = k == stop
+            # a cost may measure distances in fewer coordinates than theta has: the others are looked at here
+            alive = k == stop and near(state.theta, work.origin, layout.runaway)
             if not alive:
                 marks[DIVERGED] = k
             if age >= 0 and k == dwell.since + lower_edge(age + 1, AGE_BITS):
@@ -306,7 +330,7 @@ def advance(
                 if here == dwell.mode:
                     k = walk(sampler, state, mode, k, dwell, layout, trial, work)
                 here += 1  # noqa: SIM113  (numba unrolls the plain loop only)
-            if k < dwell.end:
+            if marks[DIVERGED] >= 0:
                 break
         if k == layout.steps and marks[WAITING] >= 0:
             ledger.waits[t, bin_of(k - marks[WAITING], WAIT_BITS), 1] += 1
@@ -315,4 +339,4 @@ def advance(
         copy(buffer[:size], ledger.state[t])
         copy(words, ledger.streams[t])
         copy(mine, ledger.moments[t])
-    room[0], origin[0] = 0.0, origin[0]  # the owners of what was borrowed live to here
+    room[0] = 0.0  # the owner of the borrowed scratch lives to here

@@ -18,7 +18,7 @@ from tracker.environment import Environment, Outage, Plan, Switch
 from tracker.loop import DIVERGED, RESETS, Block, Layout, Ledger, advance
 from tracker.samplers.base import MovingSkewKeys, SamplerKeys, SkewKeys, skew_of, state_size, unpack
 from tracker.samplers.baselines import BASELINES
-from tracker.scenario import build_modes, initial_law, skew_matrix
+from tracker.scenario import build_modes, initial_law, skew_matrix, step_nanoseconds
 from tracker.streams import SKEW, START, entropy_words, normals_by_trial
 
 if TYPE_CHECKING:
@@ -32,11 +32,12 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Arrays = dict[str, NDArray[Any]]
 
+RUNAWAY = 1e8  # times the scale of a scenario: a trial so far away has diverged
 CELL_FLOATS = 1280  # normals drawn at a time: few enough to stay in the first-level cache
 LARGEST_CELL, SMALLEST_CELL = 128, 8
 BLOCK_SECONDS = 0.25  # a kernel call should return within this time, so that an interruption is felt
-FIRST_BLOCK = 50_000  # trial-steps of the first call, before anything is known about the speed
-MOST_SEGMENTS = 500_000  # of a block, over its trials: bounds memory when the chain moves fast
+FIRST_BLOCK = 50_000  # trial-steps of the first call, at most: nothing is known yet about the speed
+MOST_SEGMENTS = 50_000  # of a block, over its trials: bounds memory when the chain moves fast
 
 
 class Contestant(NamedTuple):
@@ -89,10 +90,17 @@ def prepare(scenario: Scenario) -> Problem:
         modes=len(modes),
         observation_size=max(1, *(observation_size(mode.cost) for mode in modes)),
         measure_size=max(measure_size(mode.cost, N) for mode in modes),
+        runaway=runaway(scenario, modes),
     )
     # Moments are taken about a point near the action: no digits are lost where theta is large and moves little.
     origin = np.mean([mode.minimisers.mean(axis=0) for mode in modes], axis=0)
     return Problem(scenario, modes, tuple(contestants), plan_of(scenario), layout, origin, entropy_words(scenario.seed))
+
+
+def runaway(scenario: Scenario, modes: Sequence[Mode]) -> float:
+    """Return the squared distance beyond which a trial has diverged: far outside all places that the scenario names."""
+    places = [scenario.start_mean, *(point for mode in modes for point in (*mode.minimisers, *mode.targets))]
+    return RUNAWAY**2 * (1.0 + max(float(np.abs(place).max()) for place in places)) ** 2
 
 
 def plan_of(scenario: Scenario) -> Plan:
@@ -156,7 +164,7 @@ def compile_kernels(problem: Problem, note: Callable[[str], None] = lambda _: No
     N = problem.origin.size
     timeline = Block(0, 0, np.zeros(1, dtype=np.int64), none, none, none, none > 0, none)
     for n, contestant in enumerate(problem.contestants):
-        note(f"compiling {contestant.name} ({n + 1} of {len(problem.contestants)})")
+        note(f"compiling or loading {contestant.name} ({n + 1} of {len(problem.contestants)})")
         ledger = empty_ledger(problem, contestant, 0)
         _advance(problem, contestant, none, np.zeros((0, N)), np.zeros((0, N, N)), timeline, ledger)
 
@@ -186,7 +194,17 @@ def _advance(
 
 def first_block(problem: Problem, trials: int) -> int:
     """Return the length of the first block: whole cells, so that sums do not depend on it."""
-    return _cells(problem, FIRST_BLOCK / trials, trials)
+    return _cells(problem, min(FIRST_BLOCK, BLOCK_SECONDS / slowest_step(problem)) / trials, trials)
+
+
+def slowest_step(problem: Problem) -> float:
+    """Return the predicted seconds of a step of the most expensive sampler."""
+    return 1e-9 * max(step_nanoseconds(keys, problem.origin.size) for keys in problem.scenario.samplers)
+
+
+def most_trials(problem: Problem) -> int:
+    """Return how many trials a shard may have so that even its shortest block returns in time."""
+    return max(1, int(BLOCK_SECONDS / (problem.layout.cell * slowest_step(problem))))
 
 
 def next_block(problem: Problem, trials: int, length: int, slowest: float) -> int:

@@ -54,6 +54,23 @@ MaxMemory = Annotated[
 MaxDisk = Annotated[float | None, typer.Option("--max-disk", min=0, help="Gigabytes on disk.", show_default="10")]
 
 
+def _say_version(asked: bool) -> None:
+    if asked:
+        from tracker import __version__
+
+        print(f"tracker {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say which version this is.")
+    ] = False,
+) -> None:
+    """Options of the program itself; the help text is that of ``app``."""
+
+
 @app.command()
 @guarded
 def run(

@@ -42,12 +42,17 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
                 say(line)
             raise typer.Exit(refused.code) from None
         except KeyboardInterrupt:
-            say("interrupted")
+            say("interrupted; what was written so far can be overwritten with --replace")
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             # whoever read our output (head, less) has left; nothing more can be said to it
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
+        except MemoryError as error:
+            say(
+                f"out of memory ({error}); fewer trials at a time (--workers), a larger record_every or fewer steps need less"
+            )
+            raise typer.Exit(REFUSED) from None
         except OSError as error:
             place = f"{error.filename}: " if error.filename else ""
             say(f"{place}{error.strerror or error}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -58,6 +57,5 @@ def first_comment(text: str) -> str:
 
 
 def _families(table_: Mapping[str, type[Any]]) -> dict[str, str]:
-    """Return the first line of the file of each: what it is, in the words of its author."""
-    docs = {name: sys.modules[keys.__module__].__doc__ or keys.__doc__ or "" for name, keys in table_.items()}
-    return {name: doc.strip().partition("\n")[0].replace("``", "") for name, doc in docs.items()}
+    """Return the first line about each family or kind, in the words of its author."""
+    return {name: (keys.__doc__ or "").strip().partition("\n")[0].replace("``", "") for name, keys in table_.items()}

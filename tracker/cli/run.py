@@ -46,8 +46,9 @@ def run_file(
     try:
         with reporter(quiet=quiet) as progress:
             result = run(scenario, folder, workers, replace=replace, progress=progress)
-    except RunExists:
-        raise Refused(EXISTS, f"{folder}: exists already; --replace overwrites it, --out chooses another") from None
+    except RunExists as found:
+        way_out = "--replace overwrites it, --out chooses another" if found.is_run else "no run: --out chooses another"
+        raise Refused(EXISTS, f"{folder}: exists already; {way_out}") from None
     if json:
         print_json(result.summary)
     else:

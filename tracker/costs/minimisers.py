@@ -151,7 +151,7 @@ def _polish(cost: Any, end: _Descent, scale: Array) -> _Descent:
     g = np.empty(theta.size)
     _value_and_gradient(cost, theta, g)
     for _ in range(NEWTON_STEPS):
-        step = np.asarray(np.linalg.lstsq(_hessian(cost, theta, scale), g, rcond=1e-14)[0], dtype=np.float64)
+        step = np.asarray(np.linalg.lstsq(expected_hessian(cost, theta, scale), g, rcond=1e-14)[0], dtype=np.float64)
         trial, trial_g = np.ascontiguousarray(theta - step), np.empty(theta.size)
         trial_c = _value_and_gradient(cost, trial, trial_g)
         climbs = not trial_c <= c + 1e-12 * (1.0 + abs(c))
@@ -161,8 +161,8 @@ def _polish(cost: Any, end: _Descent, scale: Array) -> _Descent:
     return _Descent(float(c), theta + 0.0, step)  # + 0.0: no negative zeros
 
 
-def _hessian(cost: Any, theta: Array, scale: Array) -> Array:
-    """Return the Hessian of the expected cost by central differences of its gradient."""
+def expected_hessian(cost: Any, theta: Array, scale: Array) -> Array:
+    """Return the Hessian of the expected cost by central differences of its gradient, 1e-5 ``scale`` (N,) apart."""
     H = np.empty((theta.size, theta.size))
     up, down = np.empty(theta.size), np.empty(theta.size)
     for d in range(theta.size):

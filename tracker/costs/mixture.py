@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FullMixture", "Mixture", "MixtureKeys"]
 
-MAX_DATA = 10**6
+MAX_DATA = 10**5
 COMPONENTS = 2
 
 # The true law by the trapezoidal rule around each component, in units of sqrt v. The integrand is analytic in a strip
@@ -47,7 +47,7 @@ Variances = Annotated[
 
 
 class MixtureKeys(CostKeys):
-    """The keys of a mixture.
+    """Two Gaussians whose means depend on theta, with a Gaussian prior: the paper's Examples 1 and 2.
 
     ``means`` (2 rows), ``variance``, ``prior_mean``, ``prior_variance`` (one number, or one for each coordinate),
     ``horizon`` = T, ``data``, and ``truth``, ``observations``, ``data_seed`` as ``data`` needs them.

@@ -39,7 +39,7 @@ Variables = Annotated[tuple[str, ...], BeforeValidator(_tuple), Field(min_length
 
 
 class PolynomialKeys(CostKeys):
-    """``variables``, ``formula``, ``gradient_noise`` (covariance, or one variance), ``basis`` (u = basis theta)."""
+    """Any polynomial: ``variables``, ``formula``, ``gradient_noise``, and ``basis`` (the formula is in u = basis theta)."""
 
     cost: Literal["polynomial"]
     variables: Variables

@@ -87,7 +87,7 @@ def _known_minimisers(cost: Quadratic) -> Array:
 
 
 class QuadraticKeys(CostKeys):
-    """``minimum``, ``curvature`` (symmetric positive definite), ``gradient_noise`` (covariance, or one variance)."""
+    """A bowl: ``minimum``, ``curvature`` (positive definite), ``gradient_noise`` (covariance, or one variance)."""
 
     cost: Literal["quadratic"]
     minimum: Vector

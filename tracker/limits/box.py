@@ -28,7 +28,7 @@ DEVIATIONS = 8.2  # of a Gaussian start: 2e-16 outside
 SCAN = {1: 1601, 2: 161}  # points a side when level sets are looked for
 GROWTH, MOST_GROWTHS = 1.6, 60
 EDGE = 0.04  # part of a side that counts as near the edge
-EDGE_MASS = 1e-10  # more than this near the edge: the box is too small
+EDGE_MASS, CELL_EDGE_MASS = 1e-10, 1e-6  # more near the edge: the box is too small (cells smear a little)
 _TOO_FAR = 1e150
 
 
@@ -115,5 +115,5 @@ def edge_mass(masses: Array, N: int) -> float:
 def warn_too_small(box: Array, mass: float, tool: str) -> None:
     """Say that a law does not fit into its box."""
     sides = " x ".join(f"[{low:.4g}, {high:.4g}]" for low, high in box)
-    message = f"{tool}: the box {sides} is too small: mass {mass:.2g} lies near its edge; give a wider box="
+    message = f"{tool}: the box {sides} is too small: mass {mass:.2g} lies near its edge or beyond; give a wider box="
     warnings.warn(message, RuntimeWarning, stacklevel=4)

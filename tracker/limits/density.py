@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tracker.limits import finite_volume, kernel_law, spectral
-from tracker.limits.box import EDGE_MASS, automatic_box, edge_mass, read_box, warn_too_small, wider
+from tracker.limits.box import CELL_EDGE_MASS, EDGE_MASS, automatic_box, edge_mass, read_box, warn_too_small, wider
 from tracker.limits.field import Field, read_field
 from tracker.limits.law import Law, ks, w1
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["Law", "algorithm_density", "density", "ks", "w1"]
 
 INSTEAD = "use coupled, which takes any dimension and any skew"
-AGREEMENT = 2e-11  # two resolutions of the spectral method that differ by less are enough
+AGREEMENT = 2e-9  # of two resolutions of the spectral method: the finer one's error is then about this to the power 1.5
+UNRESOLVED = 1e-4  # and by more: not a solution
 REFINEMENT = 1.5
 WIDENINGS = 4
-LOWEST_NEGATIVE = -1e-9
 
 
 def density(
@@ -153,11 +153,23 @@ def _spectral(field: Field, sides: Array, at: Array, cells: int | None) -> Law:
         return _refined(field, sides, at, spectral.solve, n, max(8, int(n / REFINEMENT)))
     n = spectral.FIRST_POINTS[N]
     law = _law(field, sides, at, spectral.solve, n)
-    while True:
+    error = float("inf")
+    while not error < AGREEMENT and n * REFINEMENT <= spectral.MOST_POINTS[N]:
         n = int(n * REFINEMENT) // 2 * 2
-        law = _law(field, sides, at, spectral.solve, n, coarse=_without_coarse(law))
-        if float(law.error_estimate.max()) < AGREEMENT or n * REFINEMENT > spectral.MOST_POINTS[N]:
-            return law
+        try:
+            law = _law(field, sides, at, spectral.solve, n, coarse=_without_coarse(law))
+        except spectral.TooMuchWork:
+            if not error < UNRESOLVED:
+                raise
+            break
+        with np.errstate(over="ignore", invalid="ignore"):  # of a grid that is far too coarse
+            error = float(law.error_estimate.max())
+    if not error < UNRESOLVED:
+        raise ValueError(
+            f"density: {n} points a side do not resolve the law (error about {error:.2g}): it is narrow in a wide box; "
+            'use method="finite-volume", or give cells= or a smaller box='
+        )
+    return law
 
 
 def _without_coarse(law: Law) -> Law:
@@ -165,20 +177,20 @@ def _without_coarse(law: Law) -> Law:
 
 
 def _fitted(field: Field, box: ArrayLike | None, horizon: float, tool: str, solve: Callable[[Array], Law]) -> Law:
-    """Solve on the box that was given, or on an automatic one that is widened until it holds the law."""
+    """Solve on the box that was given, or on an automatic one; say if it is too small."""
     if box is not None:
         sides = read_box(box, len(field.mean))
     else:
         sides = automatic_box(field)
-        if len(sides) == 2 and field.covariance.any() and np.isfinite(field.beta):
+        if field.covariance.any() and np.isfinite(field.beta) and (len(sides) == 2 or tool == "density"):
             sides = finite_volume.trimmed(field, sides, horizon)
-    for attempt in range(WIDENINGS):
+    # the box of the limit's law must not depend on the cells, or their order could not be seen
+    attempts = WIDENINGS if box is None and tool == "algorithm_density" else 1
+    for _ in range(attempts):
         law = solve(sides)
-        near_edge = edge_mass(law.density * law.volume, len(sides))
-        if near_edge <= EDGE_MASS:
+        near_edge = max(edge_mass(law.density * law.volume, len(sides)), float(law.mass_error.max()))
+        if near_edge <= (EDGE_MASS if law.smooth else CELL_EDGE_MASS):
             return law
-        if box is not None or attempt == WIDENINGS - 1:
-            break
         sides = wider(sides)
-    warn_too_small(sides, near_edge, tool)
+    warn_too_small(law.box, near_edge, tool)
     return Law(law.at, law.grid, law.density, law.box, law.names, law.smooth, box_too_small=True, coarse=law.coarse)

@@ -27,10 +27,15 @@ if TYPE_CHECKING:
     Waves = NDArray[np.complex128]
 
 FIRST_POINTS = {1: 96, 2: 48}  # a side; more until two resolutions agree
-MOST_POINTS = {1: 1536, 2: 324}
+MOST_POINTS = {1: 768, 2: 256}
+MOST_WORK = 6e9  # values of a right-hand side, about 2 minutes
 LARGEST_DENSE = 1600
 ORDER, STABLE = 8, 3.4  # Taylor's polynomial of degree 8 lets no wave with |lambda dt| <= 3.4 and Re lambda <= 0 grow
 POWERS, MARGIN = 40, 1.15  # how often, and with what margin, the largest |lambda| is looked for by the power method
+
+
+class TooMuchWork(ValueError):
+    """The drift is so steep in so wide a box that the time steps would be too many."""
 
 
 def point_axes(box: Array, points: int | tuple[int, ...]) -> tuple[Array, ...]:
@@ -54,10 +59,10 @@ def drifts(field: Field, axes: tuple[Array, ...]) -> Array:
 
 
 def solve(field: Field, box: Array, points: int, times: Array) -> Array:
-    """Densities at increasing ``times``, shape (T, X, n) or (T, X, n, n)."""
-    if len(box) == 1 and len(field.costs) * points <= LARGEST_DENSE:
-        return _dense(field, box, points, times)
-    return _taylor(field, box, points, times)
+    """Densities at increasing ``times``, shape (T, X, n) or (T, X, n, n); not finite where the grid is far too coarse."""
+    dense = len(box) == 1 and len(field.costs) * points <= LARGEST_DENSE
+    with np.errstate(over="ignore", invalid="ignore"):
+        return (_dense if dense else _taylor)(field, box, points, times)
 
 
 def _wave_numbers(box: Array, points: int, axis: int) -> Array:
@@ -112,6 +117,12 @@ def _taylor(field: Field, box: Array, points: int, times: Array) -> Array:
 
     waves = fft.rfftn(initial_density(field, axes), axes=inner)
     largest = _fastest(rate, waves.shape)
+    work = ORDER * largest * float(times[-1]) / STABLE * b.size / N
+    if work > MOST_WORK:
+        raise TooMuchWork(
+            f"density: the spectral method needs {work:.1g} values of the right-hand side at {points} points a side; "
+            'use method="finite-volume", or a smaller box='
+        )
     now, out = 0.0, []
     for t in times:
         count = int(np.ceil(largest * (float(t) - now) / STABLE))

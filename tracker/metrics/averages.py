@@ -70,7 +70,7 @@ class FinalMoments(NamedTuple):
 def final_moments(theta: Array, mode: NDArray[np.int64], modes: int) -> FinalMoments:
     """Return the moments of ``theta`` (T, N) with the modes ``mode`` (T,)."""
     here = (mode[:, np.newaxis] == np.arange(modes)).astype(float)
-    trials = max(len(theta), 1)
+    trials = len(theta) or np.nan  # nothing is known without trials
     mean = np.einsum("tx,ti->xi", here, theta) / trials
     second = np.einsum("tx,ti,tj->xij", here, theta, theta) / trials
     return FinalMoments(mean.sum(axis=0), second.sum(axis=0), here.sum(axis=0) / trials, mean, second)

@@ -18,7 +18,7 @@ from tracker import __version__
 from tracker.runs.result import Run
 from tracker.runs.storage import RunDirectory
 from tracker.runs.summary import summarise
-from tracker.simulate import compile_kernels, prepare, simulate
+from tracker.simulate import compile_kernels, most_trials, prepare, simulate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,9 +87,9 @@ def manifest_of(scenario: Scenario) -> dict[str, Any]:
     }
 
 
-def shards_of(trials: int, size: int | None) -> list[range]:
-    """Cut the trials into shards."""
-    size = size or min(LARGEST_SHARD, max(1, -(-trials // SHARDS_WANTED)))
+def shards_of(trials: int, size: int | None, most: int) -> list[range]:
+    """Cut the trials into shards of ``size``, or of a good size up to ``most``."""
+    size = size or min(LARGEST_SHARD, most, max(1, -(-trials // SHARDS_WANTED)))
     return [range(first, min(first + size, trials)) for first in range(0, trials, size)]
 
 
@@ -114,7 +114,7 @@ def collect_shards(
     shard_size: int | None,
 ) -> tuple[Arrays, NDArray[np.float64]]:
     """Run all shards and join their arrays in the order of trials."""
-    shards = shards_of(problem.scenario.trials, shard_size)
+    shards = shards_of(problem.scenario.trials, shard_size, most_trials(problem))
     total = float(problem.scenario.trials) * problem.scenario.steps * len(problem.contestants)
     meter, stop = Meter(), threading.Event()
     found: dict[int, Arrays] = {}

@@ -30,11 +30,11 @@ RESULT, SUMMARY = "result.nc", "summary.json"
 
 
 class RunExists(Exception):
-    """The directory holds something already."""
+    """The directory holds something already; ``is_run`` tells whether a run, which may be replaced, wrote it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, is_run: bool) -> None:
         super().__init__(f"{path} exists already")
-        self.path = path
+        self.path, self.is_run = path, is_run
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -80,9 +80,13 @@ class RunDirectory:
     """The folder of one run while it is written."""
 
     def __init__(self, path: Path, *, replace: bool = False) -> None:
-        self.path = path
-        if self._is_taken() and not (replace and self._is_run()):
-            raise RunExists(path)
+        self.path = path.resolve()
+        self._replace = replace
+        self._refuse_if_taken()
+
+    def _refuse_if_taken(self) -> None:
+        if self._is_taken() and not (self._replace and self._is_run()):
+            raise RunExists(self.path, is_run=self._is_run())
 
     def _is_taken(self) -> bool:
         return self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir()))
@@ -93,6 +97,7 @@ class RunDirectory:
 
     def begin(self, scenario_text: str, manifest: Mapping[str, Any]) -> None:
         """Write what is known before the first step; an old run goes only now, when the new one is sure to start."""
+        self._refuse_if_taken()  # again: something may have come here since
         if self._is_taken():
             shutil.rmtree(self.path)
         (self.path / SHARDS).mkdir(parents=True, exist_ok=True)

@@ -93,10 +93,8 @@ def summarise_sampler(problem: Problem, arrays: Arrays, n: int, contestant: Cont
     }  # fmt: skip
 
 
-def summarise_final(problem: Problem, theta: NDArray[np.float64], mode: NDArray[np.int64]) -> dict[str, Any] | None:
-    """Return the moments of theta_K over trials; None where all diverged."""
-    if len(theta) == 0:
-        return None
+def summarise_final(problem: Problem, theta: NDArray[np.float64], mode: NDArray[np.int64]) -> dict[str, Any]:
+    """Return the moments of theta_K over trials; null numbers where all diverged."""
     final = final_moments(theta, mode, len(problem.modes))
     by_mode = [
         {
@@ -111,7 +109,10 @@ def summarise_final(problem: Problem, theta: NDArray[np.float64], mode: NDArray[
 
 
 def summarise_chain(problem: Problem, arrays: Arrays) -> dict[str, Any]:
-    """Return what the hidden path was, and whether it looks like the chain it should be."""
+    """Return what the hidden path was, and whether it looks like the chain it should be.
+
+    ``switches`` counts the changes of mode that a step met, at k = 1, ..., K - 1; ``completed`` also a jump into x_K.
+    """
     scenario, plan = problem.scenario, problem.plan
     names = [mode.name for mode in scenario.modes]
     summary: dict[str, Any] = {

@@ -77,7 +77,7 @@ def _skew_of(sampler: Accelerated, state: State, out: Array) -> None:
 
 
 class AcceleratedKeys(SkewKeys):
-    """``skew`` beside ``epsilon`` and ``beta``."""
+    """The accelerated non-reversible algorithm: a fixed ``skew`` beside ``epsilon`` and ``beta``."""
 
     kind: Literal["accelerated"]
 

@@ -142,7 +142,7 @@ def _step(sampler: Hessian, state: State, cost: Any, k: int, z: Array, w: Array,
     stack(S, state.h, g, state.A)
     multiply(state.A, D, AD)
     langevin_move(theta, S, g, w, epsilon, sampler.noise)
-    largest = 0.0
+    tame = True
     p = 0
     for i in range(N):
         for j in range(i):
@@ -152,9 +152,9 @@ def _step(sampler: Hessian, state: State, cost: Any, k: int, z: Array, w: Array,
             D[i, p] -= epsilon * g[j]
             D[j, p] += epsilon * g[i]
             for d in range(N):
-                largest = max(largest, abs(D[d, p]))
+                tame = tame and abs(D[d, p]) <= sampler.tangent_limit  # False for nan
             p += 1
-    if not largest <= sampler.tangent_limit:
+    if not tame:
         D.fill(0.0)
         state.resets[0] += 1.0
 
@@ -170,7 +170,7 @@ def _resets_of(sampler: Hessian, state: State) -> float:
 
 
 class HessianKeys(MovingSkewKeys):
-    """Algorithm 1; a negative ``skew_step`` is the ascent control."""
+    """Algorithm 1: S follows the derivative process, which needs Hessians; a negative ``skew_step`` is the ascent control."""
 
     kind: Literal["hessian"]
     tangent_limit: Positive = 1e6

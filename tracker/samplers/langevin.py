@@ -59,7 +59,7 @@ def _step(sampler: Langevin, state: State, cost: Any, k: int, z: Array, w: Array
 
 
 class LangevinKeys(SamplerKeys):
-    """Only ``epsilon`` and ``beta``."""
+    """Classical stochastic gradient Langevin: only ``epsilon`` and ``beta``."""
 
     kind: Literal["langevin"]
 

@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     Words = NDArray[np.uint64]
 
 
+UPDATE, REDRAW = 0, 1  # entries of State.owed
+
+
 class Spsa(NamedTuple):
     """Parameters; ``next`` is 1 where the cost is observed after the move, else 0."""
 
@@ -59,20 +62,20 @@ class Spsa(NamedTuple):
 
 
 class State(NamedTuple):
-    """theta+ (N,), theta- (N,), S, Delta (N, N), pending (1,): 1 while an update of S waits; g and M are scratch."""
+    """theta+ (N,), theta- (N,), S, Delta (N, N), owed (2,): 1 while an update of S, a redraw of Delta waits; g, M scratch."""
 
     theta: Array
     minus: Array
     S: Array
     Delta: Array
-    pending: Array
+    owed: Array
     g: Array
     M: Array
 
 
 @state_size.register(Spsa)
 def _state_size(sampler: Spsa, dimension: int) -> int:
-    return 3 * dimension + 3 * dimension * dimension + 1
+    return 3 * dimension + 3 * dimension * dimension + 2
 
 
 @unpack.register(Spsa)
@@ -84,7 +87,7 @@ def _unpack(sampler: Spsa, dimension: int, buffer: Array) -> State:
         buffer[N : 2 * N],
         buffer[s : s + N * N].reshape((N, N)),
         buffer[s + N * N : s + 2 * N * N].reshape((N, N)),
-        buffer[s + 3 * N * N : s + 3 * N * N + 1],
+        buffer[s + 3 * N * N : s + 3 * N * N + 2],
         buffer[2 * N : s],
         buffer[s + 2 * N * N : s + 3 * N * N].reshape((N, N)),
     )
@@ -96,30 +99,32 @@ def _begin(sampler: Spsa, state: State, start: Array, skew: Array) -> None:
     copy(start, state.minus)
     start_skew(state.S, skew, sampler.low, sampler.high)
     state.Delta.fill(0.0)
-    state.pending[0] = 0.0
+    state.owed.fill(0.0)
 
 
 @step.register(Spsa)
 def _step(sampler: Spsa, state: State, cost: Any, k: int, z: Array, w: Array, streams: Words) -> None:
-    plus, minus, S, Delta = state.theta, state.minus, state.S, state.Delta
-    if state.pending[0] == 1.0:
+    plus, minus, S, Delta, owed = state.theta, state.minus, state.S, state.Delta, state.owed
+    if owed[UPDATE] == 1.0:
         descend_skew(S, Delta, value(cost, plus, z) - value(cost, minus, z), sampler)
-    if k % sampler.hold == 0:
+    if k % sampler.hold == 0 or owed[REDRAW] == 1.0:
         draw_perturbation(streams[PERTURBED], Delta)
+        owed[REDRAW] = 0.0
         if sampler.hold > 1:
             copy(plus, minus)
     langevin_pair(plus, minus, state, cost, z, w, sampler)
     if sampler.next == 1:
-        state.pending[0] = 1.0
+        owed[UPDATE] = 1.0
     else:
         descend_skew(S, Delta, value(cost, plus, z) - value(cost, minus, z), sampler)
 
 
 @idle.register(Spsa)
 def _idle(sampler: Spsa, state: State, cost: Any, k: int, streams: Words) -> None:
-    # The pending update still needs Delta, so what is drawn goes to the scratch matrix.
+    # The update that waits still needs Delta, so what is drawn goes to scratch; Delta is redrawn when gradients are back.
     if k % sampler.hold == 0:
         draw_perturbation(streams[PERTURBED], state.M)
+        state.owed[REDRAW] = 1.0
 
 
 @skew_of.register(Spsa)
@@ -128,7 +133,7 @@ def _skew_of(sampler: Spsa, state: State, out: Array) -> None:
 
 
 class SpsaKeys(MovingSkewKeys):
-    """Algorithm 2."""
+    """Algorithm 2: S follows an SPSA estimate of its gradient; two gradients and two costs a step."""
 
     kind: Literal["spsa"]
     perturbation: Positive = 0.1

@@ -14,9 +14,10 @@ the observations that follow step k; otherwise they are fresh draws.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
+from pydantic import Field
 
 from tracker.compiled import copy, helper
 from tracker.costs.base import gradient, observation_size, observe, value
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
     Words = NDArray[np.uint64]
+
+
+MOST_INNER_STEPS = 100_000  # a step draws all its observations and noise at once, and must return in time
 
 
 class TwoTimescaleSpsa(NamedTuple):
@@ -139,10 +143,10 @@ def _skew_of(sampler: TwoTimescaleSpsa, state: State, out: Array) -> None:
 
 
 class TwoTimescaleSpsaKeys(MovingSkewKeys):
-    """Algorithm 3."""
+    """Algorithm 3: two-time-scale SPSA; a look ahead of ``inner_steps`` at every step."""
 
     kind: Literal["two-timescale-spsa"]
-    inner_steps: Count
+    inner_steps: Annotated[Count, Field(le=MOST_INNER_STEPS)]
     perturbation: Positive = 0.1
     cost_observation: CostObservation = "next"
 

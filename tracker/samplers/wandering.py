@@ -109,7 +109,7 @@ def _skew_of(sampler: Wandering, state: State, out: Array) -> None:
 
 
 class WanderingKeys(MovingSkewKeys):
-    """A random walk of S; compare every adaptive sampler with it."""
+    """S is a reflected random walk and learns nothing, on purpose: compare every adaptive sampler with it."""
 
     kind: Literal["wandering"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tracker.scenario.addresses import with_settings
 from tracker.scenario.build import Mode, build_modes, initial_law, skew_matrix
 from tracker.scenario.errors import ScenarioError
-from tracker.scenario.forecast import Limits, predicted_cost, refusals
+from tracker.scenario.forecast import Limits, predicted_cost, refusals, step_nanoseconds
 from tracker.scenario.model import Scenario, load, parse
 from tracker.scenario.schema import json_schema
 from tracker.scenario.stability import regime, regimes, stability_limits, warnings
@@ -26,6 +26,7 @@ __all__ = [
     "regimes",
     "skew_matrix",
     "stability_limits",
+    "step_nanoseconds",
     "warnings",
     "with_settings",
 ]

@@ -7,6 +7,8 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from tracker.samplers.base import MovingSkewKeys
+
 if TYPE_CHECKING:
     from tracker.samplers.base import SamplerKeys
     from tracker.scenario.model import Scenario
@@ -45,11 +47,15 @@ def predicted_cost(scenario: Scenario) -> PredictedCost:
     N, X = scenario.dimension, len(scenario.modes)
     samplers = len(scenario.samplers) + BASELINES
     records = scenario.steps // scenario.record_every + 2
-    trace = 8.0 * scenario.trials * samplers * records * (N + 3)  # theta, mode, distance, excess cost
-    moments = 4 * N * N + 8 * N + 4 * X + 4 * _bins(scenario.steps, 4) + 2 * _bins(scenario.steps, 32)
+    pairs = N * (N - 1) / 2
+    moving = sum(isinstance(sampler, MovingSkewKeys) for sampler in scenario.samplers)
+    # theta, mode, distance, excess cost of all; S where it moves
+    trace = 8.0 * scenario.trials * records * (samplers * (N + 3) + moving * pairs)
+    tangents = 2 * N * pairs * sum(sampler.evaluations.hessian for sampler in scenario.samplers) / samplers
+    moments = tangents + 4 * N * N + 8 * N + 4 * X + 4 * _bins(scenario.steps, 4) + 2 * _bins(scenario.steps, 32)
     sums = 8.0 * scenario.trials * samplers * moments
     steps = float(scenario.trials) * scenario.steps
-    seconds = steps * sum(_nanoseconds(sampler, N) for sampler in scenario.samplers) * 1e-9
+    seconds = steps * sum(step_nanoseconds(sampler, N) for sampler in scenario.samplers) * 1e-9
     # the finished arrays and one copy while they are written; shards and the finished file
     return PredictedCost(steps * len(scenario.samplers), seconds, 2 * (trace + sums), 2 * (trace + sums))
 
@@ -60,7 +66,7 @@ def _bins(steps: int, per_doubling: int) -> float:
     return min(steps + 1, per_doubling * (2 + doublings))
 
 
-def _nanoseconds(sampler: SamplerKeys, N: int) -> float:
+def step_nanoseconds(sampler: SamplerKeys, N: int) -> float:
     """Return the rough time of a step on one core, fitted to the measurements in DESIGN section 2."""
     calls = sampler.evaluations
     tangents = 0.3 * N * N * N * (N - 1) / 2

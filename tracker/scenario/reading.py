@@ -33,7 +33,7 @@ def read(path: Path) -> str:
     if len(content) > LARGEST_FILE:
         raise ScenarioError([f"{path.name}: a scenario file must be at most {LARGEST_FILE // 1000} kB"])
     try:
-        return content.decode("utf-8")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         problem = f"{path.name}: not UTF-8 text: byte {content[error.start]:#04x} at position {error.start}"
         raise ScenarioError([problem]) from None

@@ -8,7 +8,7 @@ import numpy as np
 
 from tracker import chain as hidden_chain
 from tracker import skew
-from tracker.costs.base import expected_gradient
+from tracker.costs.minimisers import expected_hessian
 from tracker.costs.quadratic import QuadraticKeys
 from tracker.samplers.base import SkewKeys
 from tracker.scenario.build import skew_matrix
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 SLOW, FAST = 0.1, 10.0
-DIFFERENCE = 1e-5  # of a coordinate, relative, in a numerical Hessian
 
 
 class StabilityLimit(NamedTuple):
@@ -85,25 +84,14 @@ def _hessians(keys: Any, mode: Mode | None) -> list[Array]:
     if mode is None:
         return []
     # one for each minimiser, of which the stiffest is what counts
-    stiffest = max((numerical_hessian(mode.cost, point) for point in mode.minimisers), key=_stiffness)
+    stiffest = max(
+        (expected_hessian(mode.cost, point, 1.0 + np.abs(point)) for point in mode.minimisers), key=_stiffness
+    )
     return [stiffest] if np.isfinite(stiffest).all() else []
 
 
 def _stiffness(H: Array) -> float:
     return float(np.linalg.norm(H))
-
-
-def numerical_hessian(cost: Any, theta: Array) -> Array:
-    """Return the Hessian of the expected cost at ``theta`` by central differences of its gradient."""
-    H = np.empty((theta.size, theta.size))
-    ahead, behind = np.empty(theta.size), np.empty(theta.size)
-    for d in range(theta.size):
-        step = np.zeros(theta.size)
-        step[d] = DIFFERENCE * (1.0 + abs(theta[d]))
-        expected_gradient(cost, theta + step, ahead)
-        expected_gradient(cost, theta - step, behind)
-        H[d] = (ahead - behind) / (2.0 * step[d])
-    return np.asarray((H + H.T) / 2.0, dtype=np.float64)
 
 
 def warnings(scenario: Scenario, modes: Sequence[Mode] | None = None) -> list[str]:

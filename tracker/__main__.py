@@ -1,0 +1,5 @@
+"""``python -m tracker`` is the command ``tracker``."""
+
+from tracker.cli import main
+
+main()
