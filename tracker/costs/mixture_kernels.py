@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 STREAM, SWEEP, SHUFFLE = range(3)
 
-# exp(700) is finite: beyond it a component's weight is below 1e-304, and nothing overflows
-_EXPONENT_LIMIT = 700.0
+# exp(600) is finite, and so is any residual times it: beyond, a component's weight is below 1e-260, and nothing overflows
+_EXPONENT_LIMIT = 600.0
 _ONE = np.uint64(1)
 
 
@@ -88,12 +88,18 @@ def _along(means: Array, component: int, theta: Array) -> float:
 
 
 @inlined
-def _shares(p: float, q: float, y: float, half_precision: float) -> tuple[float, float]:
-    """Return (w, 1 - w), each with full relative accuracy, by one exponential and no branch.
+def _odds(p: float, q: float, y: float, half_precision: float) -> float:
+    """Return (1 - w)/w, the odds of the second component.
 
     A step waits for this chain of operations more than for anything else: brackets keep it short.
     """
-    odds = np.exp(min(((q - p) * half_precision) * (2.0 * y - (p + q)), _EXPONENT_LIMIT))
+    return np.exp(min(((q - p) * half_precision) * (2.0 * y - (p + q)), _EXPONENT_LIMIT))
+
+
+@inlined
+def _shares(p: float, q: float, y: float, half_precision: float) -> tuple[float, float]:
+    """Return (w, 1 - w), each with full relative accuracy, by one exponential and no branch."""
+    odds = _odds(p, q, y, half_precision)
     w = 1.0 / (1.0 + odds)
     return w, odds * w
 
@@ -125,9 +131,9 @@ def _value(cost: Mixture, theta: Array, z: Array) -> float:
 def _gradient(cost: Mixture, theta: Array, z: Array, out: Array) -> None:
     means, y = cost.means, z[0]
     p, q = _along(means, 0, theta), _along(means, 1, theta)
-    w, rest = _shares(p, q, y, cost.half_precision)
-    pull_p = w * (cost.slope * (p - y))  # bracketed so that the product does not wait for the exponential
-    pull_q = rest * (cost.slope * (q - y))
+    odds = _odds(p, q, y, cost.half_precision)
+    pull_p = cost.slope * (p - y) / (1.0 + odds)  # two divisions side by side are sooner done than one and two products
+    pull_q = cost.slope * (q - y) * odds / (1.0 + odds)
     for d in range(theta.size):
         g = cost.precision[d] * (theta[d] - cost.prior_mean[d])
         out[d] = g + pull_p * means[0, d] + pull_q * means[1, d]
