@@ -48,3 +48,7 @@ def test_the_commands_name_files_that_exist():
 def test_every_shipped_scenario_is_described():
     for path in (ROOT / "scenarios").glob("*.toml"):
         assert path.name in README
+
+
+def test_no_placeholder_is_left():
+    assert not re.findall(r"^[A-Z]{4,}$", README, flags=re.MULTILINE)
