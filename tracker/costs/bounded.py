@@ -116,7 +116,9 @@ def _form_sign(form: Polynomial) -> tuple[int, Vector]:
     best = starts[np.argsort(form.value(starts), kind="stable")[: _tries(form)]]
 
     def on_sphere(x: Vector) -> tuple[float, Vector]:
-        r = float(np.sqrt(x @ x))
+        # nothing holds x near the sphere, as f does not depend on |x|: a descent may carry it to 1e299
+        largest = float(np.abs(x).max())
+        r = largest * float(np.linalg.norm(x / largest))
         v = x / r
         f, g = _value_and_gradient(form, v)
         return f, (g - (g @ v) * v) / r
