@@ -116,16 +116,15 @@ def _form_sign(form: Polynomial) -> tuple[int, Vector]:
     best = starts[np.argsort(form.value(starts), kind="stable")[: _tries(form)]]
 
     def on_sphere(x: Vector) -> tuple[float, Vector]:
-        # nothing holds x near the sphere, as f does not depend on |x|: a descent may carry it to 1e299
-        largest = float(np.abs(x).max())
-        r = largest * float(np.linalg.norm(x / largest))
+        r = float(np.linalg.norm(x))
         v = x / r
         f, g = _value_and_gradient(form, v)
         return f, (g - (g @ v) * v) / r
 
-    found = [_minimise(on_sphere, x, form, None) for x in best]
+    # the box holds x: f does not depend on |x|, and a descent without bounds may carry it to 1e299
+    found = [_minimise(on_sphere, x, form, 10.0) for x in best]
     _, x = min(found, key=lambda pair: pair[0])
-    v = x / np.sqrt(x @ x)
+    v = x / np.linalg.norm(x)
     value = float(form.value(v[None])[0])
     return (-1 if value < -NEGATIVE * _rounding(form, v) else int(value > POSITIVE)), v
 
@@ -235,15 +234,15 @@ def _value_and_gradient(poly: Polynomial, x: Vector) -> tuple[float, Vector]:
 
 
 def _minimise(
-    f: Callable[[Vector], tuple[float, Vector]], x: Vector, poly: Polynomial, R: float | None
+    f: Callable[[Vector], tuple[float, Vector]], x: Vector, poly: Polynomial, R: float
 ) -> tuple[float, Vector]:
-    """Local minimum of f from x, in the box of radius R if there is one."""
+    """Local minimum of f from x, in the box of radius R."""
     from scipy.optimize import minimize
 
     effort = int(np.clip(45_000 // poly.exponents.size, 15, 120))
     options: Any = {"maxfun": effort, "ftol": 1e-15, "gtol": 1e-12, "xtol": 0.0}
     options["scale"] = np.ones(len(x))
-    bounds = None if R is None else [(-R, R)] * len(x)
+    bounds = [(-R, R)] * len(x)
     # TNC, not L-BFGS-B, whose tiny LAPACK calls wake BLAS threads: ten times slower when busy.
     found = minimize(f, x, jac=True, method="TNC", bounds=bounds, options=options)
     return float(found.fun), np.asarray(found.x, np.float64)
