@@ -358,3 +358,16 @@ def test_the_gain_of_a_moving_skew_is_that_of_its_first() -> None:
     assert (g.cost, g.gradient[0], g.skew[1, 0]) == (fixed.cost, fixed.gradient[0], 1.5)
     with pytest.raises(limits.Unstable):
         limits.skew_gain(example_c(1.8, 0.5), "s", of="algorithm")
+
+
+RATES = {2.0: ("frozen", 0.997, 1.000), 1.0: ("switched", 1.002, 1.000), 0.5: ("averaged", 0.462, 0.495)}
+
+
+@pytest.mark.parametrize("power", RATES)
+def test_the_rates_to_the_limits(power: float) -> None:
+    """MATH 5 prints the rate over the halving before, here it is over the one after: they differ by less than 0.02."""
+    own, printed, late = RATES[power]
+    for n, wanted, tolerance in ((1024, printed, 0.02), (65536, late, 0.005)):
+        r = limits.regimes(quiet(1 / n, n**-power), "skewed", 1.0)
+        assert r.rate[own] == pytest.approx(wanted, abs=tolerance)
+        assert all(abs(r.rate[name]) < 0.05 for name in LIMITS if name != own)  # control: no progress to a wrong limit

@@ -32,6 +32,8 @@ class Regimes:
 
     ratio : that of ``switched``
     distance : from the algorithm to each limit, by name: the largest difference in mean and upper triangle of second
+    rate : the order in epsilon at which each distance shrinks, from one halving of epsilon; about 0 to a wrong limit.
+        alpha goes along as epsilon^p, p = log alpha / log epsilon, or keeps its ratio where that is taken as matched
     """
 
     frozen: Moments
@@ -40,6 +42,7 @@ class Regimes:
     algorithm: Moments
     ratio: float
     distance: dict[str, float]
+    rate: dict[str, float]
 
 
 def regimes(scenario: Scenario, sampler: str, horizon: float, ratio: float | None = None) -> Regimes:
@@ -62,7 +65,19 @@ def regimes(scenario: Scenario, sampler: str, horizon: float, ratio: float | Non
     }
     algorithm = at_horizon(problem, horizon, "algorithm")
     distance = {name: _distance(algorithm, limit) for name, limit in limits.items()}
-    return Regimes(**limits, algorithm=algorithm, ratio=float(ratio), distance=distance)
+    finer = at_horizon(_halved(problem, matched=ratio == problem.ratio), horizon, "algorithm")
+    rate = {name: _order(distance[name], _distance(finer, limit)) for name, limit in limits.items()}
+    return Regimes(**limits, algorithm=algorithm, ratio=float(ratio), distance=distance, rate=rate)
+
+
+def _halved(problem: SwitchedQuadratic, *, matched: bool) -> SwitchedQuadratic:
+    """Return the problem at half the step, further along its path."""
+    power = 1.0 if matched or problem.alpha == 0.0 else np.log(problem.alpha) / np.log(problem.epsilon)
+    return replace(problem, epsilon=problem.epsilon / 2, alpha=float(problem.alpha * 0.5**power))
+
+
+def _order(coarse: float, fine: float) -> float:
+    return float(np.log2(coarse / fine)) if coarse > 0.0 and fine > 0.0 else float("nan")
 
 
 def averaged(problem: SwitchedQuadratic) -> SwitchedQuadratic:
