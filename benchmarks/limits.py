@@ -64,6 +64,20 @@ def large(X: int = 20, N: int = 20) -> tracker.Scenario:
     return base.replace(start=[0.0] * N, modes=modes, chain=chain, samplers=[sampler])
 
 
+def first(theta):
+    return theta[..., 0]
+
+
+def adaptive() -> float:
+    H = np.array([[2.0, 0.4, -0.3], [0.4, 1.2, 0.2], [-0.3, 0.2, 0.8]])
+    m = np.array([0.5, -0.4, 0.2])
+    skew0 = np.array([[0.0, -0.5, 0.3], [0.5, 0.0, -0.2], [-0.3, 0.2, 0.0]])
+    path = limits.adaptive_path(
+        lambda x: H @ (x - m) + 0.15 * x**3, lambda x: H + np.diag(0.45 * x**2), [2.0, -1.5, 1.0], skew0, 2.0, [0.5]
+    )
+    return path.theta[0, 0]
+
+
 def row(what: str, compute, accuracy) -> None:
     begun = time.perf_counter()
     result = compute()
@@ -89,6 +103,19 @@ def main() -> None:
         against(A_SAMPLER))  # fmt: skip
     row("algorithm_moments: Example A, 1e7 steps", lambda: limits.algorithm_moments(a, skewed, [10**7]).mean_square_error,
         against(float(limits.stationary(a, skewed).mean_square_error)))  # fmt: skip
+    row("stationary: Example A, the limit", lambda: limits.stationary(a, skewed, of="limit").mean_square_error,
+        against(1.943234108824))  # fmt: skip
+    row("two_time: Example A", lambda: limits.two_time(a, skewed, 0.5, 1.0), against(0.416944996553))
+    row(
+        "leading_error: Example A",
+        lambda: limits.leading_error(a, skewed, 1.0).mean_square_error,
+        against(2.983029783047),
+    )
+    row("skew_gain: Example A", lambda: limits.skew_gain(a, skewed).cost, against(1.1666873329))
+    row("regimes: Example A", lambda: limits.regimes(a, skewed, 1.0), lambda r: f"rate {r.rate['switched']:.4f}")
+    row("adaptive_path: N = 3, T = 0.5", adaptive, against(0.9472815115))
+    row("coupled: Example A, 5 levels x 4000 trials", lambda: limits.coupled(a, skewed, first, [1.0], [8, 16, 32, 64, 128], 4000),
+        lambda c: f"slope {float(np.ravel(c.slope)[0]):.3f}, statistical")  # fmt: skip
     row("best_step: Example A", lambda: limits.best_step(a, skewed), lambda s: f"epsilon {s.epsilon:.6f}")
     row("moments: X = 20, N = 20", lambda: limits.moments(big, "classical", [1.0]).mean_square_error,
         lambda _: "structured, no dense system")  # fmt: skip
