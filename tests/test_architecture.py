@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tracker.compiled import WITHOUT_KERNELS
+
 PACKAGE = Path(__file__).parents[1] / "tracker"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
@@ -163,6 +165,15 @@ def test_the_table_has_no_circles() -> None:
 def test_a_dependency_behind_one_door(module: str) -> None:
     users = {room_of(path) for path in FILES for i in of(path) if within(i.name, module)}
     assert users == {ONLY_IN[module]}
+
+
+def test_rooms_outside_the_fingerprint_hold_no_compiled_code() -> None:
+    """An edit there leaves cached kernels valid: nothing that is compiled may live there or be reached from kernels."""
+    for room, places in MAY_IMPORT.items():
+        if room in WITHOUT_KERNELS:
+            assert "compiled" not in places
+        elif any(within(i.name, "tracker.compiled") for path in FILES if room_of(path) == room for i in of(path)):
+            assert not places & set(WITHOUT_KERNELS)
 
 
 @pytest.mark.parametrize("module", NEVER_AT_MODULE_LEVEL)

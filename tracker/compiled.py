@@ -9,8 +9,8 @@ can be debugged, in the interpreter.
 - ``kernel`` functions are the compiled entry points.
 
 The disk cache is never stale: numba looks only at a kernel's own file when it decides whether a cached binary is still
-good, so the cache folder is named by a hash of all sources of this package, and kernels that meet a type whose
-implementation lives outside the package are compiled anew in each process.
+good, so the cache folder is named by a hash of all sources of this package (but for the rooms that hold no compiled
+code), and kernels that meet a type whose implementation lives outside the package are compiled anew in each process.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ T = TypeVar("T")
 PACKAGE = Path(__file__).resolve().parent
 CACHE_VARIABLE = "TRACKER_CACHE_DIR"
 STALE_AFTER_DAYS = 30
+WITHOUT_KERNELS = ("cli", "metrics", "reports", "runs")  # rooms that cannot change machine code, as a test holds
 
 # error_model "numpy": a division that may raise keeps numba from pruning reference counts in the loop (3 times slower).
 _OPTIONS: dict[str, Any] = {"error_model": "numpy"}
@@ -257,7 +258,9 @@ def source_fingerprint() -> str:
     digest = hashlib.sha256(repr((numba.__version__, llvmlite.__version__, np.__version__)).encode())
     digest.update(repr(sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))).encode())
     for path in sorted(PACKAGE.rglob("*.py")):
-        digest.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode() + path.read_bytes() + b"\0")
+        name = path.relative_to(PACKAGE)
+        if name.parts[0] not in WITHOUT_KERNELS:
+            digest.update(f"{name.as_posix()}\0".encode() + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 
