@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import psutil
+from distributed import LocalCluster
 from faults import Killings, flipped, kept_entries, wait_until, zygote
 
 import tracker
@@ -73,6 +74,7 @@ def killed_again_and_again(scenario: tracker.Scenario, kills: int, folder: Path,
             done, complete = done + killings.kills, complete + 1
             lost, twice = lost + killings.lost, twice + killings.twice
             shutil.rmtree(path)
+            say(f"  {name} so far", kills=done, runs=complete, lost=lost, twice=twice)
     check(lost == twice == 0, f"{name}: {lost} shards lost, {twice} computed twice")
     seconds = time.monotonic() - began
     say(
@@ -126,6 +128,8 @@ def flips(options: argparse.Namespace, folder: Path) -> None:
     for n in range(options.flips):
         outcome = flip_when_finished(finished, rng) if n % 2 else flip_under_way(path, rng)
         found[outcome] += 1
+        if n % 1000 == 999:
+            say("  flips so far", of=n + 1, **found)
     check(found["accepted_in_silence"] == 0, "damage was accepted")
     say("flips", of=options.flips, **found, seconds=round(time.monotonic() - began))
 
@@ -175,10 +179,14 @@ def hashes(_: argparse.Namespace, folder: Path) -> None:
     found: dict[str, list[str]] = {}
     for n, (name, way) in enumerate(ways):
         found.setdefault(tracker.run(MANY, folder / f"way{n}", **way).summary["hash"], []).append(name)
+        say("  hashes so far", way=name, different=len(found))
+    with LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None, silence_logs=50) as cluster:
+        way = {"engine": f"dask:{cluster.scheduler_address}"}
+        found.setdefault(tracker.run(MANY, folder / "address", **way).summary["hash"], []).append("dask:ADDRESS")
     with ThreadPoolExecutor(2) as pool:
         found.setdefault(tracker.run(MANY, executor=pool).summary["hash"], []).append("an executor of one's own")
     check(len(found) == 1, f"several hashes: {found}")
-    say("hashes", ways=len(ways) + 1, different=len(found))
+    say("hashes", ways=len(ways) + 2, different=len(found))
 
 
 def workers(_: argparse.Namespace, folder: Path) -> None:
