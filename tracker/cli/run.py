@@ -54,6 +54,8 @@ def run_file(file: Path, wishes: Wishes) -> None:
         say(f"warning: {warning}")
 
     folder = wishes.out if wishes.out is not None else DEFAULT_FOLDER / scenario.name
+    if wishes.resume and _is_complete(folder):
+        say(f"{folder}: complete already, nothing is left to compute")
     result = _carried_out(scenario, folder, file, wishes)
     if wishes.json:
         print_json(result.summary)
@@ -61,6 +63,16 @@ def run_file(file: Path, wishes: Wishes) -> None:
         print_summary(result.summary, result.path)
     if failed := result.summary.get("failed"):
         raise Refused(FAILED, f"{len(failed)} shards failed and were left out; again: {command(file, wishes)}")
+
+
+def _is_complete(folder: Path) -> bool:
+    from tracker.runs.errors import CorruptRun
+    from tracker.runs.storage import read_manifest
+
+    try:
+        return read_manifest(folder).complete
+    except CorruptRun:
+        return False
 
 
 def _carried_out(scenario: Scenario, folder: Path, file: Path, wishes: Wishes) -> Run:
