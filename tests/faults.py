@@ -166,7 +166,7 @@ def zygote(scenario: Path, folder: Path, snapshot_every: float = 30.0) -> Iterat
         made.close()
 
 
-def wait_until(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
+def wait_until(condition: Callable[[], Any], seconds: float = 600.0) -> Any:
     """Return what ``condition`` gives once that is true."""
     end = time.monotonic() + seconds
     while not (found := condition()):
