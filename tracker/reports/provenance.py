@@ -28,7 +28,7 @@ def section(view: View) -> Section:
     items: tuple[Item, ...] = (
         Shown(
             "The same scenario and versions on the same machine give the same result, bit for bit.",
-            Table(("what", "value"), tuple(rows)),
+            Table(("", ""), tuple(rows)),
         ),
         Listing("Save the scenario below as a file and run it:", command),
         Listing(f"{about['name']}.toml", scenario.toml(), folded=True),
@@ -38,10 +38,10 @@ def section(view: View) -> Section:
 
 def versions(view: View) -> dict[str, str]:
     """Return the versions with which the run was made, as its manifest says, or those of now for a run in memory."""
-    from tracker.runs.execution import manifest_of
+    from tracker.runs.identity import versions as versions_now
 
-    if view.run.path is not None and (view.run.path / "manifest.json").is_file():
-        manifest = json.loads((view.run.path / "manifest.json").read_bytes())
-    else:
-        manifest = manifest_of(view.scenario)
-    return {str(package): str(version) for package, version in manifest.get("versions", {}).items()}
+    manifest = view.run.path / "manifest.json" if view.run.path is not None else None
+    if manifest is None or not manifest.is_file():
+        return dict(versions_now())
+    found = json.loads(manifest.read_bytes())
+    return {str(package): str(version) for package, version in found.get("versions", {}).items()}

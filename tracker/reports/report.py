@@ -24,7 +24,7 @@ from tracker.reports.exhibit import Exhibit, Omitted, Section, Shown, Table
 from tracker.reports.page import render
 from tracker.reports.verdict import closed_gap, verdict
 from tracker.reports.view import View
-from tracker.reports.words import counted
+from tracker.reports.words import counted, number, percent
 
 if TYPE_CHECKING:
     from tracker.reports.diagnostics import Health
@@ -91,16 +91,19 @@ def overview(view: View) -> Shown:
     rows = []
     for name in view.names:
         row = view.summary[name]
-        closed = closed_gap(view, name).estimate
         inside = row["inside_target"]["mean"] if row["inside_target"] else None
         rows.append((
-            name, row["tracking_error"]["mean"], row["tracking_error"]["stderr"], closed, row["mean_square_error"]["mean"],
-            row["excess_cost"]["mean"], inside, row["recovery"]["median"], row["diverged"],
+            name, _average(row["tracking_error"]), percent(closed_gap(view, name).estimate), _average(row["excess_cost"]),
+            percent(inside), number(row["recovery"]["median"]), row["diverged"],
         ))  # fmt: skip
-    columns = (
-        "sampler", "tracking error", "±", "gap closed", "squared", "excess cost", "share in target", "median recovery", "diverged",
-    )  # fmt: skip
-    return Shown(
-        "Averages over time and trials, ± standard errors over trials. frozen stands still, oracle knows the mode.",
-        Table(columns, tuple(rows)),
+    columns = ("sampler", "tracking error", "gap closed", "excess cost", "in target", "recovery", "diverged")
+    caption = (
+        "Averages over time and trials, ± standard errors over trials; recovery is the median number of steps from a switch to the "
+        "target. frozen stands still, oracle knows the mode."
     )
+    return Shown(caption, Table(columns, tuple(rows)))
+
+
+def _average(entry: dict[str, float | None]) -> str:
+    mean, stderr = entry["mean"], entry["stderr"]
+    return number(mean) if stderr is None else f"{number(mean)} ± {number(stderr, 2)}"

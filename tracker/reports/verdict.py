@@ -100,16 +100,9 @@ def which_sampler(view: View) -> Answer:
     facts = _how_much(best, nearest, found[nearest])
     work = _per_gradient(view, best, others)
     if not level:
-        return Answer(
-            question, best, f"{facts} Its tracking error is smaller than that of every other one.{work}", "good"
-        )
-    rest = (
-        f" Both are ahead of {listed(beaten)}."
-        if beaten and len(level) == 1
-        else f" Ahead of {listed(beaten)}."
-        if beaten
-        else ""
-    )
+        text = f"Its tracking error is the smallest, and the paired trials tell it from every other one. {facts}{work}"
+        return Answer(question, best, text, "good")
+    rest = f" It is ahead of {listed(beaten)}." if beaten else ""
     text = f"{best} has the smallest tracking error, but the trials do not tell it from {listed(level)}. {facts}{rest}{work}"
     return Answer(question, "undecided", text, "warn")
 
