@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 
 KEY, QUESTION = "density", "Do they sample the law of each mode?"
 BINS = 60
+MOST_STEPS = 2048  # of which the law of a sampler's own points is computed
 MOST_SAMPLES = 200_000  # per sampler and mode: W1 of more would only take longer
 FEWEST = 50
 
 
 class Laws(NamedTuple):
-    """Of one mode: Gibbs' law, and the law of the first sampler's own recursion (None where it is not known)."""
+    """Of one mode: Gibbs' law, and an exact law of the first sampler's own recursion (None where it is not known)."""
 
     gibbs: Marginal
     own: Marginal | None
@@ -45,11 +46,11 @@ def exhibit(view: View) -> Exhibit | Omitted:
         )
     beta = float(temperatures.pop())
     try:
-        laws = [
-            Laws(gibbs_marginal(mode, beta, view.coordinate), own_law(view, x)) for x, mode in enumerate(view.modes)
-        ]
+        gibbs = [gibbs_marginal(mode, beta, view.coordinate) for mode in view.modes]
     except ValueError as reason:
         return Omitted(KEY, QUESTION, f"{reason}.")
+    exact = own_laws(view)
+    laws = [Laws(law, exact.by_mode[x]) for x, law in enumerate(gibbs)]
     found = {(name, x): samples(view, name, x) for name in view.names for x in range(len(view.modes))}
     if max(len(sample) for sample in found.values()) < FEWEST:
         return Omitted(KEY, QUESTION, f"fewer than {FEWEST} recorded points in each mode.")
@@ -61,27 +62,55 @@ def exhibit(view: View) -> Exhibit | Omitted:
             _panel(ax, view, x, laws[x], found, limits)
         axes[-1].set_xlabel(view.coordinate_name)
         legend(fig, axes[0])
-    return Exhibit(KEY, QUESTION, _caption(view, distances, laws), _alt(view), fig, _table(view, distances, found))
+    return Exhibit(
+        KEY, QUESTION, _caption(view, distances, laws, exact), _alt(view), fig, _table(view, distances, found)
+    )
 
 
-def own_law(view: View, x: int) -> Marginal | None:
-    """Return the exact stationary law of the first sampler's recursion in mode x, if it is known."""
+class OwnLaws(NamedTuple):
+    """What is known of the first sampler's own recursion, by mode, and what it is the law of."""
+
+    by_mode: list[Marginal | None]
+    meaning: str
+
+
+def own_laws(view: View) -> OwnLaws:
+    """Return the exact law of the recorded points (N = 1, not too many steps), or that of a quadratic mode that stays."""
     from tracker.limits import discretised_marginal
     from tracker.limits.problem import FIXED
 
     contestant, keys = view.run.problem.contestants[0], view.scenario.samplers[0]
+    nothing: list[Marginal | None] = [None] * len(view.modes)
     if keys.kind not in FIXED or contestant.skew is None:
-        return None
+        return OwnLaws(nothing, "")
     try:
-        return discretised_marginal(view.modes[x], contestant.skew, keys.epsilon, float(keys.beta), view.coordinate)
-    except ValueError:
-        return None
+        if view.scenario.dimension == 1 and view.scenario.steps <= MOST_STEPS:
+            return OwnLaws(_law_of_records(view, keys.name), "of its recorded points, computed without simulation")
+        found = [
+            discretised_marginal(m, contestant.skew, keys.epsilon, float(keys.beta), view.coordinate)
+            for m in view.modes
+        ]
+    except ValueError:  # out of reach of theory
+        return OwnLaws(nothing, "")
+    return OwnLaws([*found], "of its recursion if the mode stayed")
+
+
+def _law_of_records(view: View, name: str) -> list[Marginal | None]:
+    """The law of theta_k in mode i, mixed over the recorded steps that the histograms take."""
+    from tracker.limits import algorithm_density
+    from tracker.limits.gibbs import Marginal
+
+    law = algorithm_density(view.scenario, name, view.recorded[view.averaged & (view.recorded > 0)])
+    points = law.axes[0]
+    mixed = law.density.sum(axis=0)
+    mixed /= mixed.sum(axis=1, keepdims=True) * law.volume
+    return [Marginal(points, density, np.cumsum(density) * law.volume) for density in mixed]
 
 
 def samples(view: View, name: str, x: int) -> Array:
-    """Return the recorded values of the coordinate while mode x held, after the burn-in, evenly thinned."""
+    """Return the recorded values of the coordinate while mode x held, after the start and the burn-in, evenly thinned."""
     n = view.index(name)
-    here = (view.arrays["mode"] == x) & view.averaged & view.kept[:, n, np.newaxis]
+    here = (view.arrays["mode"] == x) & view.averaged & view.kept[:, n, np.newaxis] & (view.recorded > 0)
     values = view.arrays["theta"][:, n, :, view.coordinate][here]
     values = values[np.isfinite(values)]
     return np.asarray(values[:: max(1, -(-len(values) // MOST_SAMPLES))])
@@ -128,7 +157,7 @@ def _panel(
         step = max(1, int(inside.sum()) // 300)
         ax.plot(
             laws.own.points[inside][::step], laws.own.density[inside][::step], color=INK, linewidth=0.9,
-            linestyle=(0, (4, 2)), label="at this step",
+            linestyle=(0, (4, 2)), label="exact law",
         )  # fmt: skip
     ax.set_xlim(limits)
     ax.set_ylim(bottom=0.0)
@@ -138,7 +167,7 @@ def _panel(
     ax.set_title(f"while {view.mode_names[x]} holds" if len(view.modes) > 1 else view.mode_names[x])
 
 
-def _caption(view: View, distances: dict[tuple[str, int], float], laws: list[Laws]) -> str:
+def _caption(view: View, distances: dict[tuple[str, int], float], laws: list[Laws], exact: OwnLaws) -> str:
     worst = {name: max(distances.get((name, x), np.nan) for x in range(len(view.modes))) for name in view.samplers}
     known = {name: value for name, value in worst.items() if np.isfinite(value)}
     best, last = min(known, key=lambda n: known[n]), max(known, key=lambda n: known[n])
@@ -150,7 +179,7 @@ def _caption(view: View, distances: dict[tuple[str, int], float], laws: list[Law
     if len(view.modes) > 1:
         text += "; right after a switch a sampler is elsewhere, so the distance holds lag as well as discretisation"
     if laws[0].own is not None:
-        text += f"; the dashed line is the exact law of {view.samplers[0]}'s recursion if the mode stayed"
+        text += f"; the dashed line is {view.samplers[0]}'s own law, exactly: that {exact.meaning}"
     return f"{text}."
 
 

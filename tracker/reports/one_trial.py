@@ -38,7 +38,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
             ax.set_ylim(low, high)
         axes[-1].set_xlabel("step k")
         steps_axis(axes[-1])
-        fig.supylabel(view.coordinate_name, fontsize=9.0)
+        fig.supylabel(view.coordinate_name, fontsize=8.5)
         axes[0].set_xlim(0, max(1, steps[-1]))
     changes = int((np.diff(mode) != 0).sum())
     return Exhibit(KEY, QUESTION, _caption(view, trial, changes), _alt(view, changes), fig, _table(view, trial))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH = 5.3  # inches: a column of text; on a phone the letters are still readable
+WIDTH = 4.7  # inches: a column of text; on a phone the letters are still readable
 INK, MUTED, RULE, PAPER = "#1f2328", "#57606a", "#d0d7de", "#ffffff"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 MODES = ("#7d74b8", "#93a046", "#4b938f", "#a8656e", "#74808e", "#b59a5b", "#8f6fa3", "#6f8f5f")  # unlike any sampler's
@@ -28,14 +28,14 @@ SETTINGS: Any = {
     "axes.facecolor": "none",
     "savefig.facecolor": "none",
     "font.family": "DejaVu Sans",
-    "font.size": 9.0,
-    "axes.titlesize": 9.0,
+    "font.size": 8.5,
+    "axes.titlesize": 8.5,
     "axes.titlelocation": "left",
     "axes.titlepad": 5.0,
-    "axes.labelsize": 9.0,
-    "xtick.labelsize": 8.5,
-    "ytick.labelsize": 8.5,
-    "legend.fontsize": 8.5,
+    "axes.labelsize": 8.5,
+    "xtick.labelsize": 8.0,
+    "ytick.labelsize": 8.0,
+    "legend.fontsize": 8.0,
     "legend.frameon": False,
     "legend.handlelength": 2.4,
     "text.color": INK,
@@ -134,5 +134,5 @@ def legend(figure: Figure, axes: Axes) -> None:
     if not handles:
         return
     longest = max(len(label) for label in labels)
-    columns = max(1, min(4, len(labels), int(76 / (longest + 8))))
+    columns = max(1, min(4, len(labels), int(72 / (longest + 8))))
     figure.legend(handles, labels, loc="outside upper left", ncols=columns, borderaxespad=0.0, columnspacing=1.2)

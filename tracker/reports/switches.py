@@ -110,7 +110,9 @@ def _caption(view: View) -> str:
     if missing := [name for name in medians if name not in reached]:
         text += f"; {', '.join(missing)} not in half of the cases"
     shares = [share for share in censored.values() if share is not None]
-    return f"{text}; {percent(min(shares))} to {percent(max(shares))} of the waits were cut short by the next switch or the end."
+    few, many = percent(min(shares)), percent(max(shares))
+    range_ = few if few == many else f"{few} to {many}"
+    return f"{text}; {range_} of the waits were cut short by the next switch or the end."
 
 
 def _alt(view: View) -> str:

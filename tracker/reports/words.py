@@ -22,6 +22,8 @@ def number(value: float | None, digits: int = 3) -> str:
         mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
         mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
         return f"{mantissa}·10{str(int(exponent)).translate(SUPERSCRIPT)}".replace("-", "−")
+    if float(value).is_integer() and abs(value) < 10**digits:
+        return f"{int(value)}".replace("-", "−")
     rounded = float(f"{value:.{digits}g}")
     places = max(0, digits - 1 - math.floor(math.log10(abs(rounded)))) if rounded != 0 else 0
     return f"{rounded:.{places}f}".replace("-", "−")
