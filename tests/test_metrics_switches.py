@@ -87,7 +87,9 @@ def test_ratio_of_reacquisition_is_the_geometric_mean_over_trials():
         limit = rng.geometric(0.01, 40)
         for q, into in ((0.04, slow), (0.08, fast)):
             wait = rng.geometric(q, 40)
-            into.append(restricted_mean(counts(wait[wait <= limit], limit[wait > limit], 1500), np.arange(1501), horizon))
+            into.append(
+                restricted_mean(counts(wait[wait <= limit], limit[wait > limit], 1500), np.arange(1501), horizon)
+            )
     found = ratio(np.array(fast), np.array(slow))
     exact = sum(0.92**n for n in range(horizon)) / sum(0.96**n for n in range(horizon))
     assert found.estimate == pytest.approx(float(np.exp(np.mean(np.log(fast) - np.log(slow)))), rel=IDENTITY)
