@@ -13,7 +13,7 @@ from tracker.metrics.skewness import noise_ratio, rms, share_at_bounds
 IDENTITY = 1e-12
 
 
-def test_size_of_S_and_share_at_bounds():
+def test_size_of_s_and_share_at_bounds():
     pairs = np.array([[[3.0, -4.0, 0.0]], [[5.0, 5.0, -5.0]]])
     np.testing.assert_allclose(rms(pairs), [[5 / math.sqrt(3)], [5.0]], rtol=IDENTITY)
     assert share_at_bounds(pairs, -5.0, 5.0) == 0.5
