@@ -46,7 +46,7 @@ def main() -> None:
             f"{trials} trials x 2000 steps, 2 samplers and 2 baselines, 101 records: run in {time.monotonic() - began:.0f} s"
         )
         command = [sys.executable, "-c", PROGRAM, str(Path(folder) / "run"), str(Path(folder) / "page.html")]
-        subprocess.run(command, check=True)  # noqa: S603
+        subprocess.run(command, check=True)
 
 
 if __name__ == "__main__":

@@ -108,10 +108,15 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tracker.Run:
         "burn_in=8",
     )
     scenario = tracker.parse(text, settings=settings).replace(samplers=more, description="Two bowls.")
+    loop = simulate.advance.interpreted
+
+    def quietly(*arguments: object) -> None:
+        with np.errstate(over="ignore"):  # streams count modulo 2^64
+            loop(*arguments)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(simulate, "advance", simulate.advance.interpreted)
-        with np.errstate(over="ignore"):
-            return tracker.run(scenario, tmp_path_factory.mktemp("run") / "tiny", executor=1)
+        patch.setattr(simulate, "advance", quietly)
+        return tracker.run(scenario, tmp_path_factory.mktemp("run") / "tiny", executor=1)
 
 
 @pytest.fixture(scope="module")
@@ -327,3 +332,44 @@ def test_notebooks_show_the_verdict_and_the_scenario(run: tracker.Run) -> None:
     assert "oracle" in text
     assert_harmless(text)
     assert "wandering" in run.scenario._repr_html_()
+
+
+# --- the command
+
+
+def test_run_ends_with_a_page_unless_told_otherwise(
+    run: tracker.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run itself is replaced by one that is there; the page is really drawn."""
+    from typer.testing import CliRunner
+
+    from tracker import runs
+    from tracker.cli import app
+
+    place = tmp_path / "run"
+    place.mkdir()
+    here = tracker.Run(run.scenario, run.summary, run.arrays, run.problem, place)
+    monkeypatch.setattr(runs, "run", lambda *_, **__: here)
+    (tmp_path / "x.toml").write_text(run.scenario.toml())
+    arguments = ["run", str(tmp_path / "x.toml"), "--out", str(place)]
+    quiet = CliRunner().invoke(app, [*arguments, "--no-report"])
+    assert quiet.exit_code == 0
+    assert not list(place.iterdir())
+    monkeypatch.delenv("TRACKER_NO_REPORT")
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0
+    assert "writing the report" in done.stderr
+    assert f"report: {place / 'report.html'}" in done.stdout.replace("\n", "")
+    assert_harmless((place / "report.html").read_text(encoding="utf-8"))
+
+
+def test_the_report_command_writes_page_and_figures(run: tracker.Run, tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from tracker.cli import app
+
+    done = CliRunner().invoke(app, ["report", str(run.path), "--out", str(tmp_path / "p.html"), "--figures", "png"])
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[0] == str(tmp_path / "p.html")
+    assert sorted(path.stem for path in (tmp_path / "figures").glob("*.png")) == sorted(set(KEYS) - {"running-mean"})
+    assert not (run.path / "report.html").exists()  # type: ignore[operator]

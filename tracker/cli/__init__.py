@@ -102,7 +102,9 @@ def run(
         bool, typer.Option("--resume", help="Continue the run in the directory, if there is one.")
     ] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing run directory.")] = False,
-    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
+    no_report: Annotated[
+        bool, typer.Option("--no-report", envvar="TRACKER_NO_REPORT", help="Write no report.html.")
+    ] = False,
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
     max_steps: MaxSteps = None,

@@ -50,6 +50,10 @@ def exhibit(view: View) -> Exhibit | Omitted:
     reference = reference_of(view)
     others = [name for name in view.names if name != reference]
     compared = [(quantity, against(view, quantity, reference)) for quantity in quantities(view)]
+    # a wait of 0 has no logarithm: with few switches a trial there may be no ratio to draw
+    compared = [(quantity, found) for quantity, found in compared if any(pair.estimate > 0 for pair in found.values())]
+    if not compared:
+        return Omitted(KEY, QUESTION, "no quantity has a ratio in every trial.")
     drawn = [name for name in others if name != "oracle"]
     with figure(height=0.45 + len(compared) * (0.42 + 0.19 * len(drawn))) as fig:
         axes = np.atleast_1d(fig.subplots(len(compared), 1))
