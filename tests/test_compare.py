@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 
 import tracker
 from tracker.cli import app
-from tracker.reports.compare import NotPaired, compare, failures, parse_condition
+from tracker.reports.compare import NotPaired, compare
+from tracker.reports.conditions import failures, parse_condition
 from tracker.runs import Run
 
 ROOT = Path(__file__).parents[1]

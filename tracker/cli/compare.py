@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 def compare_runs(first: Path, second: Path, out: Path | None, fail_if: Sequence[str], json: bool) -> None:
     """Print and draw what changed from ``first`` to ``second``; a condition that holds is exit code 6."""
-    from tracker.reports.compare import NotPaired, as_rows, compare, failures, page, parse_condition
+    from tracker.reports.compare import NotPaired, as_rows, compare, page
+    from tracker.reports.conditions import failures, parse_condition
 
     try:
         conditions = [parse_condition(text) for text in fail_if]
