@@ -52,7 +52,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
     exact = own_laws(view)
     laws = [Laws(law, exact.by_mode[x]) for x, law in enumerate(gibbs)]
     found = {(name, x): samples(view, name, x) for name in view.names for x in range(len(view.modes))}
-    if max(len(sample) for sample in found.values()) < FEWEST:
+    if max(found[name, x].size for name, x in found if name not in BASELINES) < FEWEST:
         return Omitted(KEY, QUESTION, f"fewer than {FEWEST} recorded points in each mode.")
     distances = {key: w1(s, laws[key[1]].gibbs.points, laws[key[1]].gibbs.cdf) for key, s in found.items() if s.size}
     with figure(height=0.7 + 1.75 * len(view.modes)) as fig:
@@ -168,8 +168,8 @@ def _panel(
 
 
 def _caption(view: View, distances: dict[tuple[str, int], float], laws: list[Laws], exact: OwnLaws) -> str:
-    worst = {name: max(distances.get((name, x), np.nan) for x in range(len(view.modes))) for name in view.samplers}
-    known = {name: value for name, value in worst.items() if np.isfinite(value)}
+    by_name = {name: [distances[key] for key in distances if key[0] == name] for name in view.samplers}
+    known = {name: max(values) for name, values in by_name.items() if values}
     best, last = min(known, key=lambda n: known[n]), max(known, key=lambda n: known[n])
     spread = float(np.sqrt(max(_variance(law.gibbs) for law in laws)))
     text = f"W1 from Gibbs' law of the mode, in its worst mode: {number(known[best])} for {best}"

@@ -45,8 +45,9 @@ def exhibit(view: View) -> Exhibit | Omitted:
 
 
 def typical_trial(view: View) -> int | None:
-    """Return the trial with the median error of the first sampler, among those with a few changes of mode."""
-    error = view.tracking_error[:, 0]
+    """Return the trial with the median error of the first sampler that has one, among those with a few changes of mode."""
+    known = np.isfinite(view.tracking_error[:, : len(view.samplers)]).any(axis=0)
+    error = view.tracking_error[:, int(np.argmax(known))]
     mode = view.arrays["mode"]
     changes = (np.diff(mode, axis=1) != 0).sum(axis=1)
     worthy = np.isfinite(error) & (changes >= min(SMALLEST_CHANGES, int(changes.max(initial=0))))
@@ -108,7 +109,8 @@ def _range(view: View, trial: int, shown: tuple[str, ...]) -> tuple[float, float
 def _caption(view: View, trial: int, changes: int) -> str:
     error = view.tracking_error[trial, : len(view.samplers)]
     best, worst = int(np.nanargmin(error)), int(np.nanargmax(error))
-    what = f"Trial {int(view.arrays['trial'][trial])}, the one with the median error of {view.names[0]}"
+    first = view.names[int(np.argmax(np.isfinite(view.tracking_error).any(axis=0)))]
+    what = f"Trial {int(view.arrays['trial'][trial])}, the one with the median error of {first}"
     happened = f"the mode was seen to change {counted(changes, 'time')}" if len(view.modes) > 1 else "one mode lasts"
     ends = f"{view.names[best]} stayed {number(error[best])} from the minimiser on average"
     if best != worst:

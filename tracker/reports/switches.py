@@ -73,8 +73,11 @@ def _errors(ax: Axes, view: View, curves: dict[str, Curve]) -> None:
 def _arrivals(ax: Axes, view: View) -> None:
     edges = view.wait_edges
     for name in view.names:
-        alive = survival(_pooled(view, name).astype(float))
-        last = int(np.flatnonzero(_pooled(view, name).sum(axis=1))[-1]) + 1
+        waits = _pooled(view, name)
+        if not waits.any():
+            continue
+        alive = survival(waits.astype(float))
+        last = int(np.flatnonzero(waits.sum(axis=1))[-1]) + 1
         look = view.looks[name]
         at = np.maximum(edges[1 : last + 1] - 1, 1)
         ax.step(at, 1.0 - alive[:last], where="post", color=look.color, linestyle=look.linestyle)

@@ -52,6 +52,8 @@ def did_it_track(view: View) -> Answer:
         f"{best} has a tracking error of {number(error)}, standing still {number(still)}: it closes {percent(closed.estimate)} "
         f"of the gap between standing still and knowing the mode"
     )
+    if not np.isfinite(closed.estimate):
+        return Answer(question, "unclear", "standing still has no error that could be made smaller.", "warn")
     if not np.isfinite(closed.low):
         return Answer(question, "unclear", f"{facts} (one trial, so no interval).", "warn")
     facts += f" (95 % interval {percent(closed.low)} to {percent(closed.high)})."
@@ -207,7 +209,9 @@ def _about_the_start(view: View) -> Iterator[str]:
     tenth = error.shape[2] // 10
     for name in view.samplers:
         n = view.index(name)
-        early, late = float(np.nanmean(error[:, n, :tenth])), float(np.nanmean(error[:, n, error.shape[2] // 2 :]))
-        whole = float(np.nanmean(error[:, n]))
+        if not view.kept[:, n].any():
+            continue
+        mean = error[:, n].mean(axis=0, where=view.kept[:, n, np.newaxis])
+        early, late, whole = float(mean[:tenth].mean()), float(mean[mean.size // 2 :].mean()), float(mean.mean())
         if early > 2.0 * late and abs(whole - late) > 0.05 * late:
             yield f"{name}: the first tenth of the run has {number(early / late, 2)} times the error of its second half: set a burn_in."
