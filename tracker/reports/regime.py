@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 KEY, QUESTION = "regime", "Is the step right for the speed of the chain?"
 SLOW, FAST = 0.1, 10.0
 CURVE_POINTS = 60
+MOST_ABOVE = 20.0  # times the least error: what is higher does not set the scale
 SPLIT_FAILS = 0.25  # of the error left over by the four leading terms: they do not describe it
 
 
@@ -139,7 +140,8 @@ def _curves(ax: Axes, view: View, known: dict[str, Theory]) -> None:
                 markeredgecolor=INK,
                 zorder=3,
             )
-        tallest = max(tallest, 2.5 * t.least, 1.3 * t.budget.total, 1.3 * (row["mean"] or 0.0))
+        heights = (2.5 * t.least, 1.3 * t.budget.total, 1.3 * (row["mean"] or 0.0))
+        tallest = max(tallest, *(height for height in heights if height < MOST_ABOVE * t.least))
     floor = min(t.budget.floor for t in known.values())
     ax.axhline(floor, color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)))
     ax.text(steps[-1], floor, "temperature floor ", ha="right", va="bottom", fontsize=8.0, color=MUTED)
@@ -162,6 +164,11 @@ def _caption(view: View, known: dict[str, Theory]) -> str:
     parts = []
     for name, t in known.items():
         b = t.budget
+        if not np.isfinite(b.total):
+            parts.append(
+                f"{name}'s step is not mean-square stable, so its error has no limit; the best step is {number(t.best)}"
+            )
+            continue
         gain = 1.0 - t.least / b.total
         advice = (
             f"the best step is {number(t.best)}, which would lower it by {100 * gain:.0f} %"
