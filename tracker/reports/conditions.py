@@ -1,0 +1,68 @@
+"""Conditions on which a script fails: ``QUANTITY.SAMPLER[.low|.high] > NUMBER``, about the ratio of two runs."""
+
+from __future__ import annotations
+
+import operator
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from tracker.reports.compare import QUANTITIES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tracker.reports.compare import Change
+
+COMPARISONS = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}
+_CONDITION = re.compile(r"\s*(\w+)\.([\w*-]+?)(?:\.(low|high))?\s*(>=|<=|>|<)\s*([-+.\deE]+)\s*")
+
+
+class Condition(NamedTuple):
+    """``quantity.sampler[.low|.high] > number``, about the ratio of the second run to the first."""
+
+    text: str
+    quantity: str
+    sampler: str
+    end: str
+    comparison: str
+    number: float
+
+    def holds(self, change: Change) -> bool:
+        """Tell whether it is true of a change; nothing is true of a ratio that is not known."""
+        value = change.ratio.estimate if not self.end else getattr(change.ratio, self.end)
+        return bool(COMPARISONS[self.comparison](value, self.number))
+
+
+def parse_condition(text: str) -> Condition:
+    """Read a condition; ValueError says what it should look like."""
+    found = _CONDITION.fullmatch(text)
+    try:
+        value = float(found[5]) if found else float("nan")
+    except ValueError:
+        found = None
+    if found is None or found[1] not in QUANTITIES:
+        raise ValueError(
+            f"--fail-if {text!r}: must be QUANTITY.SAMPLER[.low|.high] > NUMBER (or <, >=, <=), QUANTITY one of "
+            f"{', '.join(QUANTITIES)}, SAMPLER a name or *; it is about the ratio of the second run to the first"
+        )
+    return Condition(text, found[1], found[2], found[3] or "", found[4], value)
+
+
+def failures(changes: Sequence[Change], conditions: Sequence[Condition]) -> list[str]:
+    """Return a line for each condition that holds; ValueError for one about nothing."""
+    lines = []
+    for condition in conditions:
+        about = [c for c in changes if c.quantity == condition.quantity and condition.sampler in ("*", c.sampler)]
+        if not about:
+            names = ", ".join(dict.fromkeys(c.sampler for c in changes))
+            raise ValueError(
+                f"--fail-if {condition.text!r}: no sampler {condition.sampler!r} in both runs, which share {names}"
+            )
+        for change in about:
+            if condition.holds(change):
+                r = change.ratio
+                lines.append(
+                    f"failed: {condition.text}: {change.sampler} has {r.estimate:.4g} times the {change.quantity} "
+                    f"of the first run [{r.low:.4g}, {r.high:.4g}]"
+                )
+    return lines
