@@ -39,6 +39,7 @@ class Clock(NamedTuple):
 
     @classmethod
     def now(cls) -> Clock:
+        """Read the clocks."""
         user, nice, system, _, _, irq, softirq, steal, *_ = map(float, Path("/proc/stat").read_text().split()[1:11])
         busy = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
         return cls(time.perf_counter(), time.process_time(), busy)

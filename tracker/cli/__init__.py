@@ -133,6 +133,43 @@ def validate(
 
 @app.command()
 @guarded
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run directory.", show_default=False)],
+    csv: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write summary.csv (a row per sampler), traces.csv (a row per sampler, trial and recorded step) and "
+            "chain.csv (a row per mode) there.",
+        ),
+    ] = None,
+    arviz: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the recorded steps as a netCDF DataTree: posterior (chain, draw, ...)."
+        ),
+    ] = None,
+    sampler: Annotated[
+        str | None, typer.Option(help="The sampler for --arviz.", show_default="all, along an axis of their own")
+    ] = None,
+) -> None:
+    """Write a finished run for other programs: CSV for anything, a DataTree for ArviZ.
+
+    `RUN/result.nc` itself opens in xarray, with axes sampler, trial, time, theta.
+
+    For example:
+
+        tracker export reports/swapping-wells --csv tables
+
+        tracker export reports/example-1 --arviz draws.nc --sampler classical
+    """
+    from tracker.cli.export import export_run
+
+    export_run(run, csv, arviz, sampler)
+
+
+@app.command()
+@guarded
 def new(name: Annotated[str, typer.Argument(help="What the scenario is called; NAME.toml is written here.")]) -> None:
     """Write a small commented scenario to start from; it runs as it is.
 

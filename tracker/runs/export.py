@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-import io
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tracker import __version__, skew
-from tracker.runs.storage import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -54,14 +53,19 @@ def to_csv(run: Run, folder: str | Path) -> list[Written]:
 
 
 def _write(path: Path, head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Written:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(head)
+    """Write row by row (a trace is several times larger as text than as arrays), and give the name at the end."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     count = 0
-    for row in rows:
-        writer.writerow(["" if cell is None else cell for cell in row])
-        count += 1
-    write_file(path, text.getvalue().encode())
+    try:
+        with temporary.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(head)
+            for row in rows:
+                writer.writerow(["" if cell is None else cell for cell in row])
+                count += 1
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
     return Written(path, count)
 
 
@@ -94,7 +98,6 @@ def _trace_columns(run: Run) -> list[str]:
 
 
 def _trace_rows(run: Run) -> Iterator[list[Cell]]:
-    """One row after another: the table is many times larger as text than as arrays."""
     arrays, problem = run.arrays, run.problem
     times = (np.arange(problem.records) * problem.layout.record_every).tolist()
     modes = [mode.name for mode in run.scenario.modes]
@@ -105,7 +108,9 @@ def _trace_rows(run: Run) -> Iterator[list[Cell]]:
             if moving:
                 pairs = arrays["skew"].shape[-1]
                 has = contestant.name in moving
-                parts += [arrays["skew"][t, moving.index(contestant.name)] if has else np.full((len(times), pairs), np.nan)]
+                parts += [
+                    arrays["skew"][t, moving.index(contestant.name)] if has else np.full((len(times), pairs), np.nan)
+                ]
             for k, index, numbers in zip(times, arrays["mode"][t].tolist(), np.hstack(parts).tolist(), strict=True):
                 mode = modes[index] if index >= 0 else None
                 yield [contestant.name, trial, k, mode, *(_cell(number) for number in numbers)]
@@ -130,8 +135,8 @@ def to_arviz(run: Run, sampler: str | None = None) -> xarray.DataTree:
     -----
     A chain is a trial and a draw is a recorded step k with burn_in <= k < steps, so draws are thinned by
     ``record_every``; the coordinate ``step`` tells k. Baselines are left out. A trial in which one of the samplers
-    diverged is left out, and listed in the attribute ``diverged_trials``. All trials share the law of the hidden path but not the
-    path: in a world that switches, R-hat and the effective sample size speak of the mixture over modes.
+    diverged is left out, and listed in the attribute ``diverged_trials``. In a world that switches each trial has a hidden
+    path of its own: R-hat and the effective sample size then speak of theta averaged over modes, path included.
     """
     import xarray
 
@@ -173,17 +178,17 @@ def to_arviz(run: Run, sampler: str | None = None) -> xarray.DataTree:
     return xarray.DataTree.from_dict(groups)
 
 
-def _chosen(run: Run, sampler: str | None) -> list[int]:
+def _chosen(run: Run, sampler: str | None) -> NDArray[np.int64]:
     names = [keys.name for keys in run.scenario.samplers]
     if sampler is None:
-        return list(range(len(names)))
+        return np.arange(len(names))
     if sampler not in names:
         raise ValueError(f"sampler: {sampler!r} is none of the samplers of {run.scenario.name}: {', '.join(names)}")
-    return [names.index(sampler)]
+    return np.array([names.index(sampler)])
 
 
-def _kept(run: Run, chosen: Sequence[int]) -> NDArray[np.int64]:
-    kept = np.flatnonzero((run.arrays["diverged"][:, list(chosen)] < 0).all(axis=1))
+def _kept(run: Run, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+    kept = np.flatnonzero((run.arrays["diverged"][:, chosen] < 0).all(axis=1))
     if not kept.size:
         raise ValueError("sampler: in every trial one of the samplers diverged; choose one that did not")
     return kept
