@@ -133,6 +133,53 @@ def validate(
 
 @app.command()
 @guarded
+def sweep(
+    file: File,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where results are written.", show_default="reports/<name>")
+    ] = None,
+    metric: Annotated[
+        str,
+        typer.Option(
+            help="What the table and the picture show: tracking_error, mean_square_error, excess_cost, inside_target "
+            "or recovery."
+        ),
+    ] = "tracking_error",
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, max=4096, help="Threads; results do not depend on it.", show_default="all cores"),
+    ] = None,
+    settings: Settings = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue; points that are finished are only read.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing sweep.")] = False,
+    json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    max_steps: MaxSteps = None,
+    max_memory: MaxMemory = None,
+    max_disk: MaxDisk = None,
+) -> None:
+    """Run every point of a scenario with a `[sweep]` table, and draw a metric against what is swept.
+
+    The values in `[sweep]` are crossed. All points are checked before the first runs. A point that fails or diverges is
+    told at once, the others go on, and the exit code is 5. Each point is a run directory in `DIR/points/`; `DIR/sweep.nc`
+    holds all numbers over the swept keys.
+
+    For example:
+
+        tracker sweep scenarios/swapping_wells_sweep.toml
+
+        tracker sweep scenarios/swapping_wells_sweep.toml --resume --metric recovery
+
+        tracker sweep my-world.toml --set 'sweep={"chain.alpha" = [1e-4, 1e-3]}'
+    """
+    from tracker.cli.sweep import Asked, sweep_file
+
+    asked = Asked(out, workers, settings or [], metric, resume, replace, json, quiet)
+    sweep_file(file, asked, _limits(max_steps, max_memory, max_disk))
+
+
+@app.command()
+@guarded
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run directory.", show_default=False)],
     csv: Annotated[

@@ -1,0 +1,209 @@
+"""``tracker sweep``: every point of a scenario with ``[sweep]``, one result over all, and a picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import typer
+from rich.text import Text
+
+from tracker.cli.guard import EXISTS, INTERRUPTED, INVALID, REFUSED, USAGE, Refused, say
+from tracker.cli.progress import reporter
+from tracker.cli.run import DEFAULT_FOLDER
+from tracker.cli.show import console, duration, number, print_json, table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from tracker.runs.points import Axis, Point
+    from tracker.runs.sweeping import Outcome, Sweep
+    from tracker.scenario import Limits, Scenario
+
+FAILED = 5
+MOST_ROWS = 60  # of a table; the rest is in sweep.nc
+
+
+class Asked(NamedTuple):
+    """The options of the command."""
+
+    out: Path | None
+    workers: int | None
+    settings: Sequence[str]
+    metric: str
+    resume: bool
+    replace: bool
+    json: bool
+    quiet: bool
+
+
+def sweep_file(file: Path, asked: Asked, limits: Mapping[str, float]) -> None:
+    """Run every point of the scenario in ``file``."""
+    from tracker.runs import RunExists, axes_of, points_of, sweep
+    from tracker.runs.sweeping import OtherSweep
+    from tracker.runs.tidy import METRICS
+    from tracker.scenario import Limits, load
+
+    if asked.metric not in METRICS:
+        raise Refused(USAGE, f"--metric: {asked.metric!r} is none of {', '.join(METRICS)}")
+    scenario = load(file, asked.settings)
+    _refuse_settings_of_axes(scenario, asked.settings)
+    points = points_of(scenario)
+    if refused := sweep_refusals(points, Limits(**limits)):
+        raise Refused(REFUSED, *refused)
+    if not asked.json:
+        print_points(points, axes_of(scenario))
+    folder = asked.out if asked.out is not None else DEFAULT_FOLDER / scenario.name
+    try:
+        with reporter(quiet=asked.quiet) as progress:
+            choice: dict[str, Any] = {"resume": asked.resume, "replace": asked.replace}
+            result = sweep(scenario, folder, asked.workers, **choice, progress=progress, tell=_tell)
+    except RunExists as found:
+        way_out = "--resume continues it, --replace overwrites it, --out chooses another"
+        way_out = way_out if found.is_run else "no sweep: --out chooses another"
+        raise Refused(EXISTS, f"{folder}: exists already; {way_out}") from None
+    except OtherSweep as other:
+        raise Refused(EXISTS, str(other)) from None
+    except KeyboardInterrupt:
+        raise Refused(INTERRUPTED, f"interrupted; continue with: {resuming(file, asked)}") from None
+    caption = write_picture(result, asked.metric)
+    if asked.json:
+        print_json(described(result, asked.metric, caption))
+    else:
+        print_results(result, asked.metric, caption)
+    if result.troubled:
+        raise typer.Exit(FAILED)
+
+
+def _refuse_settings_of_axes(scenario: Scenario, settings: Sequence[str]) -> None:
+    """A value given for an address that is swept would be overwritten in silence."""
+    for setting in settings:
+        address = setting.partition("=")[0].strip()
+        if address in scenario.sweep:
+            way_out = f"--set 'sweep={{\"{address}\" = [...]}}' changes what is swept"
+            raise Refused(INVALID, f"--set {address}: is swept; {way_out}")
+
+
+def sweep_refusals(points: Sequence[Point], limits: Limits) -> list[str]:
+    """Return a line for each limit that the sweep would break: steps and disk of all points, memory of the largest."""
+    from tracker.scenario import predicted_cost
+    from tracker.scenario.forecast import size
+
+    costs = [predicted_cost(point.scenario) for point in points]
+    found = []
+    steps, disk = sum(cost.steps for cost in costs), sum(cost.disk for cost in costs)
+    memory = max(cost.memory for cost in costs)
+    if steps > limits.max_steps:
+        line = f"steps: {len(points)} points of together {steps:.3g} steps are more than {limits.max_steps:.3g}"
+        found.append(f"{line}; raise it with --max-steps")
+    if memory > limits.max_memory:
+        line = f"memory: about {size(memory)} for the largest point is more than {size(limits.max_memory)}"
+        found.append(f"{line}; raise it with --max-memory")
+    if disk > limits.max_disk:
+        line = f"disk: about {size(disk)} for {len(points)} points is more than {size(limits.max_disk)}"
+        found.append(f"{line}; raise it with --max-disk")
+    return found
+
+
+def resuming(file: Path, asked: Asked) -> str:
+    """Return the command that continues the sweep."""
+    import shlex
+
+    words = ["tracker", "sweep", str(file), "--resume"]
+    words += ["--out", str(asked.out)] if asked.out is not None else []
+    words += ["--workers", str(asked.workers)] if asked.workers is not None else []
+    words += [word for setting in asked.settings for word in ("--set", setting)]
+    words += ["--metric", asked.metric] if asked.metric != "tracking_error" else []
+    return shlex.join(words)
+
+
+def _tell(outcome: Outcome) -> None:
+    """Say at once what went wrong."""
+    if outcome.message:
+        say(f"{outcome.point.label}: {outcome.message}")
+
+
+# --- what is printed
+
+
+def print_points(points: Sequence[Point], axes: Sequence[Axis]) -> None:
+    """Print the points before they run."""
+    from tracker.scenario import predicted_cost
+
+    seconds = sum(predicted_cost(point.scenario).seconds for point in points)
+    screen = console()
+    rows = [(str(point.index), *_values(point, axes)) for point in _some(points)]
+    screen.print(table(("point", *(axis.address for axis in axes)), rows, left=1))
+    screen.print(Text(f"{_cut(points)}{len(points)} points, {duration(seconds)} or so on one core"))
+
+
+def print_results(result: Sweep, metric: str, caption: str) -> None:
+    """Print the metric of every point and sampler."""
+    from tracker.runs.tidy import METRICS
+
+    screen, data = console(), result.dataset
+    names = [str(name) for name in data["sampler"].values]
+    rows = []
+    for outcome in _some(result.outcomes):
+        place = outcome.point.place
+        cells = [_with_error(data, metric, place, n) for n in range(len(names))]
+        rows.append((str(outcome.point.index), *_values(outcome.point, result.axes), *cells, outcome.state))
+    screen.print(Text(f"{result.scenario.name}: {METRICS[metric].title}"))
+    screen.print(table(("point", *(axis.address for axis in result.axes), *names, "outcome"), rows))
+    screen.print(Text(f"{_cut(result.outcomes)}{caption}"))
+    screen.print(Text(f"results: {result.path} (sweep.nc, sweep.png, sweep.svg, points/)"))
+
+
+def _with_error(data: Any, metric: str, place: tuple[int, ...], n: int) -> str:
+    value = float(data[metric].values[(*place, n)])
+    stderr = float(data[f"{metric}_stderr"].values[(*place, n)]) if f"{metric}_stderr" in data else float("nan")
+    return number(value) + (f" ± {number(stderr, 2)}" if stderr == stderr and value == value else "")  # noqa: PLR0124
+
+
+def _values(point: Point, axes: Sequence[Axis]) -> list[str]:
+    return [axis.labels[n] for axis, n in zip(axes, point.place, strict=True)]
+
+
+def _some(rows: Sequence[Any]) -> Sequence[Any]:
+    return rows[:MOST_ROWS]
+
+
+def _cut(rows: Sequence[Any]) -> str:
+    return f"(the first {MOST_ROWS} rows) " if len(rows) > MOST_ROWS else ""
+
+
+def write_picture(result: Sweep, metric: str) -> str:
+    """Write sweep.png and sweep.svg, and return the caption."""
+    from tracker.reports.drawing import write_figure
+    from tracker.reports.sweep import sweep_exhibit
+
+    exhibit = sweep_exhibit(result, metric)
+    if result.path is not None:
+        write_figure(exhibit.figure, result.path / "sweep.png", "png")
+        write_figure(exhibit.figure, result.path / "sweep.svg", "svg")
+    return exhibit.caption
+
+
+def described(result: Sweep, metric: str, caption: str) -> dict[str, Any]:
+    """Return the sweep as one JSON object."""
+    return {
+        "scenario": {"name": result.scenario.name, "sha256": result.scenario.sha256, "seed": result.scenario.seed},
+        "axes": [{"address": axis.address, "values": list(axis.values)} for axis in result.axes],
+        "metric": metric,
+        "caption": caption,
+        "points": [
+            {
+                "index": outcome.point.index,
+                "settings": dict(outcome.point.settings),
+                "state": outcome.state,
+                "message": outcome.message,
+                "samplers": _brief(outcome.summary),
+            }
+            for outcome in result.outcomes
+        ],
+    }
+
+
+def _brief(summary: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    keys = ("name", "tracking_error", "mean_square_error", "excess_cost", "inside_target", "recovery", "diverged")
+    return [{key: row[key] for key in keys} for row in summary["samplers"]] if summary is not None else []
