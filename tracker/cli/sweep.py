@@ -2,77 +2,92 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.text import Text
 
-from tracker.cli.guard import EXISTS, INTERRUPTED, INVALID, REFUSED, USAGE, Refused, say
+from tracker.cli.guard import EXISTS, FAILED, INTERRUPTED, INVALID, REFUSED, USAGE, Refused, say
 from tracker.cli.progress import reporter
-from tracker.cli.run import DEFAULT_FOLDER
+from tracker.cli.run import DEFAULT_FOLDER, Wishes, command
 from tracker.cli.show import console, duration, number, print_json, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from tracker.runs import Sweep
     from tracker.runs.points import Axis, Point
-    from tracker.runs.sweeping import Outcome, Sweep
+    from tracker.runs.sweeping import Outcome
     from tracker.scenario import Limits, Scenario
 
-FAILED = 5
 MOST_ROWS = 60  # of a table; the rest is in sweep.nc
 
 
-class Asked(NamedTuple):
-    """The options of the command."""
-
-    out: Path | None
-    workers: int | None
-    settings: Sequence[str]
-    metric: str
-    resume: bool
-    replace: bool
-    json: bool
-    quiet: bool
-
-
-def sweep_file(file: Path, asked: Asked, limits: Mapping[str, float]) -> None:
-    """Run every point of the scenario in ``file``."""
-    from tracker.runs import RunExists, axes_of, points_of, sweep
-    from tracker.runs.sweeping import OtherSweep
+def sweep_file(file: Path, wishes: Wishes, metric: str) -> None:
+    """Run every point of the scenario in ``file``, and show ``metric`` over all."""
+    from tracker.runs import axes_of, points_of
     from tracker.runs.tidy import METRICS
     from tracker.scenario import Limits, load
 
-    if asked.metric not in METRICS:
-        raise Refused(USAGE, f"--metric: {asked.metric!r} is none of {', '.join(METRICS)}")
-    scenario = load(file, asked.settings)
-    _refuse_settings_of_axes(scenario, asked.settings)
+    if metric not in METRICS:
+        raise Refused(USAGE, f"--metric: {metric!r} is none of {', '.join(METRICS)}")
+    if wishes.replace and wishes.resume:
+        raise Refused(USAGE, "--replace begins anew, --resume continues: choose one")
+    scenario = load(file, wishes.settings)
+    _refuse_settings_of_axes(scenario, wishes.settings)
     points = points_of(scenario)
-    if refused := sweep_refusals(points, Limits(**limits)):
+    if refused := sweep_refusals(points, Limits(**wishes.limits)):
         raise Refused(REFUSED, *refused)
-    if not asked.json:
+    if not wishes.json:
         print_points(points, axes_of(scenario))
-    folder = asked.out if asked.out is not None else DEFAULT_FOLDER / scenario.name
-    try:
-        with reporter(quiet=asked.quiet) as progress:
-            choice: dict[str, Any] = {"resume": asked.resume, "replace": asked.replace}
-            result = sweep(scenario, folder, asked.workers, **choice, progress=progress, tell=_tell)
-    except RunExists as found:
-        way_out = "--resume continues it, --replace overwrites it, --out chooses another"
-        way_out = way_out if found.is_run else "no sweep: --out chooses another"
-        raise Refused(EXISTS, f"{folder}: exists already; {way_out}") from None
-    except OtherSweep as other:
-        raise Refused(EXISTS, str(other)) from None
-    except KeyboardInterrupt:
-        raise Refused(INTERRUPTED, f"interrupted; continue with: {resuming(file, asked)}") from None
-    caption = write_picture(result, asked.metric)
-    if asked.json:
-        print_json(described(result, asked.metric, caption))
+    folder = wishes.out if wishes.out is not None else DEFAULT_FOLDER / scenario.name
+    again = resuming(file, wishes, metric)
+    result = _carried_out(scenario, folder, wishes, again)
+    caption = write_picture(result, metric)
+    if wishes.json:
+        print_json(described(result, metric, caption))
     else:
-        print_results(result, asked.metric, caption)
+        print_results(result, metric, caption)
     if result.troubled:
-        raise typer.Exit(FAILED)
+        line = f"{len(result.troubled)} of {len(points)} points diverged or failed: {_indices(result.troubled)}"
+        failed = any(outcome.state == "failed" for outcome in result.troubled)
+        raise Refused(FAILED, line + (f"; those that failed again: {again}" if failed else ""))
+
+
+def _carried_out(scenario: Scenario, folder: Path, wishes: Wishes, again: str) -> Sweep:
+    from tracker.runs import CorruptRun, RunDiffers, RunExists, RunLocked, sweep
+
+    try:
+        with reporter(quiet=wishes.quiet) as progress:
+            return sweep(
+                scenario,
+                folder,
+                wishes.workers,
+                engine=wishes.engine,
+                replace=wishes.replace,
+                resume=wishes.resume,
+                progress=progress,
+                notice=say,
+                tell=_tell,
+            )
+    except RunExists as found:
+        ways = "--resume continues it, --replace overwrites it" if found.is_run else "no sweep"
+        raise Refused(EXISTS, f"{folder}: exists already; {ways}, --out chooses another") from None
+    except RunLocked as found:
+        raise Refused(EXISTS, f"{folder}: is being written by {found.holder}") from None
+    except RunDiffers as found:
+        head = f"{folder}: holds another sweep; --replace overwrites it, --out chooses another. It differs in"
+        raise Refused(EXISTS, head, *(f"  {line}" for line in found.differences)) from None
+    except CorruptRun as found:
+        raise Refused(EXISTS, f"{folder}: {found.reason}") from None
+    except KeyboardInterrupt:
+        line = f"interrupted; what is finished is kept. Continue with: {again}"
+        raise Refused(INTERRUPTED, line) from None
+
+
+def _indices(outcomes: Sequence[Outcome]) -> str:
+    shown = [str(outcome.point.index) for outcome in outcomes[:20]]
+    return ", ".join([*shown, *(["..."] if len(outcomes) > 20 else [])])
 
 
 def _refuse_settings_of_axes(scenario: Scenario, settings: Sequence[str]) -> None:
@@ -105,16 +120,9 @@ def sweep_refusals(points: Sequence[Point], limits: Limits) -> list[str]:
     return found
 
 
-def resuming(file: Path, asked: Asked) -> str:
+def resuming(file: Path, wishes: Wishes, metric: str) -> str:
     """Return the command that continues the sweep."""
-    import shlex
-
-    words = ["tracker", "sweep", str(file), "--resume"]
-    words += ["--out", str(asked.out)] if asked.out is not None else []
-    words += ["--workers", str(asked.workers)] if asked.workers is not None else []
-    words += [word for setting in asked.settings for word in ("--set", setting)]
-    words += ["--metric", asked.metric] if asked.metric != "tracking_error" else []
-    return shlex.join(words)
+    return f"tracker sweep{command(file, wishes).removeprefix('tracker run')} --metric {metric}"
 
 
 def _tell(outcome: Outcome) -> None:

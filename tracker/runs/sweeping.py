@@ -7,37 +7,42 @@ differ by what is swept and not by luck; they share the compiled kernels of one 
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tracker import __version__
+from tracker.plain import jsonable
+from tracker.runs import files
+from tracker.runs.errors import CorruptRun, RunDiffers, RunExists
 from tracker.runs.execution import Progress, run
+from tracker.runs.identity import differences, manifest_of
+from tracker.runs.locking import LOCK, locked
 from tracker.runs.points import Axis, Point, axes_of, points_of
-from tracker.runs.reading import CorruptRun, open_run
-from tracker.runs.storage import SCENARIO, RunExists, write_file, write_json
+from tracker.runs.records import Manifest
+from tracker.runs.storage import SCENARIO
 from tracker.runs.tidy import tidy
+from tracker.scenario import ScenarioError, load
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import xarray
 
     from tracker.runs.result import Run
     from tracker.scenario import Scenario
 
-SWEEP, TIDY, POINTS = "sweep.json", "sweep.nc", "points"
+SWEEP, TABLE, TIDY, POINTS = "sweep.json", "points.json", "sweep.nc", "points"
+BEGINNINGS = {LOCK, SCENARIO, POINTS}  # what may stand there before sweep.json does
 
 
 @dataclass(frozen=True)
 class Outcome:
     """How a point ended.
 
-    state : "complete", "diverged" (some trials did; the others count) or "failed" (no result)
+    state : "complete", "diverged" (some trials did; the others count) or "failed" (no result, or not of all trials)
     message : what went wrong, "" where nothing did
     """
 
@@ -45,7 +50,6 @@ class Outcome:
     state: str
     message: str = ""
     summary: Mapping[str, Any] | None = None
-    path: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -68,8 +72,13 @@ class Sweep:
         return tuple(outcome for outcome in self.outcomes if outcome.state != "complete")
 
 
-class OtherSweep(Exception):
-    """The directory holds another sweep than the one to be resumed."""
+class How(NamedTuple):
+    """How points are carried out: nothing of it changes the result."""
+
+    executor: Executor | int | None
+    engine: str
+    progress: Progress | None
+    notice: Callable[[str], None]
 
 
 def sweep(
@@ -77,10 +86,12 @@ def sweep(
     out: str | Path | None = None,
     executor: Executor | int | None = None,
     *,
-    resume: bool = False,
     replace: bool = False,
+    resume: bool = False,
+    engine: str = "threads",
     progress: Progress | None = None,
-    tell: Callable[[Outcome], None] | None = None,
+    notice: Callable[[str], None] = lambda _: None,
+    tell: Callable[[Outcome], None] = lambda _: None,
 ) -> Sweep:
     """Carry out every point of ``scenario``'s ``[sweep]``; all are checked before the first runs.
 
@@ -88,32 +99,48 @@ def sweep(
     ----------
     out : path, optional
         The directory of the sweep; without it everything stays in memory.
-    executor : int or concurrent.futures.Executor, optional
+    executor, engine, progress
         As for ``run``.
-    resume, replace : bool
-        Whether a sweep that ``out`` holds already is continued (points that are finished are only read), or overwritten.
-    progress : callable, optional
-        Called as ``progress(done, total, note)`` from this thread.
+    replace, resume : bool
+        Whether a sweep that ``out`` holds already is overwritten, or continued: points that are finished are only read.
+    notice : callable, optional
+        Told, in a line, what went wrong on the way and was put right.
     tell : callable, optional
         Called with the outcome of each point as soon as it ends.
+
+    Raises
+    ------
+    RunExists, RunLocked, RunDiffers, CorruptRun
+        If ``out`` cannot be used.
     """
     points = points_of(scenario)
-    folder = Path(out).resolve() if out is not None else None
-    if folder is not None:
-        _begin(folder, scenario, resume=resume, replace=replace)
-    total = sum(_work(point) for point in points)
-    done, outcomes = 0.0, []
-    for point in points:
-        place = folder / POINTS / point.folder if folder is not None else None
-        outcome = _carry_out(point, place, executor, _part(progress, point, len(points), done, total))
-        done += _work(point)
-        outcomes.append(outcome)
-        if tell is not None:
-            tell(outcome)
-    result = Sweep(scenario, axes_of(scenario), tuple(outcomes), folder)
-    if folder is not None:
-        _finish(folder, result)
+    how = How(executor, engine, progress, notice)
+    if out is None:
+        return Sweep(scenario, axes_of(scenario), _all(points, None, how, tell))
+    folder = Path(out).resolve()
+    _refuse_if_taken(folder, replace=replace, resume=resume)
+    files.make_folder(folder)
+    with locked(folder):
+        manifest = manifest_of(scenario, 1)
+        _take(folder, scenario, manifest, resume=resume)
+        result = Sweep(scenario, axes_of(scenario), _all(points, folder / POINTS, how, tell), folder)
+        _finish(folder, result, manifest)
     return result
+
+
+# --- the points
+
+
+def _all(
+    points: Sequence[Point], folder: Path | None, how: How, tell: Callable[[Outcome], None]
+) -> tuple[Outcome, ...]:
+    total, done, outcomes = sum(map(_work, points)), 0.0, []
+    for point in points:
+        part = how._replace(progress=_part(how.progress, point, len(points), done, total))
+        outcomes.append(_outcome(point, folder / point.folder if folder is not None else None, part))
+        tell(outcomes[-1])
+        done += _work(point)
+    return tuple(outcomes)
 
 
 def _work(point: Point) -> float:
@@ -126,30 +153,31 @@ def _part(progress: Progress | None, point: Point, points: int, before: float, t
         return None
 
     def show(done: float, of: float, note: str) -> None:
-        share = _work(point) * done / of if of > 0 else 0.0
-        progress(before + share, total, f"point {point.index + 1} of {points}: {note}")
+        progress(before + _work(point) * done / of, total, f"point {point.index + 1} of {points}: {note}")
 
     return show
 
 
-def _carry_out(point: Point, place: Path | None, executor: Executor | int | None, progress: Progress | None) -> Outcome:
+def _outcome(point: Point, place: Path | None, how: How) -> Outcome:
     try:
-        found = _opened(point, place) or run(point.scenario, place, executor, replace=True, progress=progress)
+        summary = _carried_out(point, place, how).summary
     except Exception as error:  # the others go on
-        return Outcome(point, "failed", f"{type(error).__name__}: {error}", path=place)
-    message = _divergence(found.summary)
-    return Outcome(point, "diverged" if message else "complete", message, found.summary, place)
+        return Outcome(point, "failed", f"{type(error).__name__}: {error}")
+    if failed := summary.get("failed"):
+        lines = [f"trials {shard['first']} to {shard['stop'] - 1} failed: {shard['error']}" for shard in failed]
+        return Outcome(point, "failed", "; ".join(lines), summary)
+    message = _divergence(summary)
+    return Outcome(point, "diverged" if message else "complete", message, summary)
 
 
-def _opened(point: Point, place: Path | None) -> Run | None:
-    """Return the point's run if it is finished and whole."""
-    if place is None or not place.exists():
-        return None
+def _carried_out(point: Point, place: Path | None, how: How) -> Run:
+    """Run the point, continue it, or only read it; what is damaged beyond that is computed again."""
+    options: dict[str, Any] = {"engine": how.engine, "progress": how.progress, "notice": how.notice}
     try:
-        found = open_run(place, point.scenario)
-    except CorruptRun:
-        return None
-    return found
+        return run(point.scenario, place, how.executor, resume=place is not None, **options)
+    except CorruptRun as damaged:
+        how.notice(f"{point.label}: {damaged.reason}; computed again")
+        return run(point.scenario, place, how.executor, replace=True, **options)
 
 
 def _divergence(summary: Mapping[str, Any]) -> str:
@@ -164,51 +192,43 @@ def _divergence(summary: Mapping[str, Any]) -> str:
 # --- the directory
 
 
-def _begin(folder: Path, scenario: Scenario, *, resume: bool, replace: bool) -> None:
-    """Take the directory; an old sweep goes only now, when the new one is sure to be valid."""
-    is_sweep = (folder / SWEEP).is_file()
-    taken = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
-    if taken and resume and is_sweep:
-        _refuse_another(folder, scenario)
+def _refuse_if_taken(folder: Path, *, replace: bool, resume: bool) -> None:
+    if not folder.exists():
         return
-    if taken and not (replace and is_sweep):
-        raise RunExists(folder, is_run=is_sweep)
-    if taken:
-        shutil.rmtree(folder)
-    (folder / POINTS).mkdir(parents=True, exist_ok=True)
-    write_file(folder / SCENARIO, scenario.toml().encode())
-    write_json(folder / SWEEP, _described(scenario) | {"complete": False})
+    names = {path.name for path in folder.iterdir() if path.suffix != files.TEMPORARY} if folder.is_dir() else {""}
+    begun_only = LOCK in names and names <= BEGINNINGS  # killed before sweep.json was written
+    if names and not begun_only and not (SWEEP in names and (replace or resume)):
+        raise RunExists(folder, is_run=SWEEP in names)
 
 
-def _described(scenario: Scenario) -> dict[str, Any]:
-    axes = [{"address": axis.address, "values": list(axis.values)} for axis in axes_of(scenario)]
-    return {
-        "name": scenario.name,
-        "scenario_sha256": scenario.sha256,
-        "seed": scenario.seed,
-        "version": __version__,
-        "axes": axes,
-    }
+def _take(folder: Path, scenario: Scenario, manifest: Manifest, *, resume: bool) -> None:
+    """Begin, or make sure that what is here is the same sweep; an old one goes only now, when the new one is valid."""
+    if resume and (folder / SWEEP).exists():
+        _refuse_another(folder, scenario, manifest)
+        return
+    for old in sorted(folder.iterdir()):
+        if old.name not in (LOCK, SWEEP):  # without its name, half a sweep could not be replaced again
+            files.remove(old)
+    files.make_folder(folder / POINTS)
+    files.write_file(folder / SCENARIO, scenario.toml().encode())
+    files.write_file(folder / SWEEP, manifest.encode())
 
 
-def _refuse_another(folder: Path, scenario: Scenario) -> None:
+def _refuse_another(folder: Path, scenario: Scenario, manifest: Manifest) -> None:
+    found = Manifest.decode((folder / SWEEP).read_bytes())
+    if found is None:
+        raise CorruptRun(folder, f"{SWEEP} is damaged, or of another version; --replace begins anew")
+    if found.identity == manifest.identity and found.data == manifest.data:
+        return
     try:
-        found = json.loads((folder / SWEEP).read_bytes())
-    except ValueError as error:
-        raise OtherSweep(f"{folder / SWEEP}: damaged ({error}); --replace begins anew") from None
-    for key, value in json.loads(json.dumps(_described(scenario))).items():
-        if found.get(key) != value:
-            line = f"{folder}: a sweep with another {key} ({found.get(key)}, not {value})"
-            raise OtherSweep(f"{line}; --replace begins anew, --out chooses another directory")
+        before = load(folder / SCENARIO).content()
+    except (ScenarioError, OSError):
+        before = {}
+    raise RunDiffers(folder, differences(found, manifest, before, scenario.content()) or ["its scenario file"])
 
 
-def _finish(folder: Path, result: Sweep) -> None:
-    temporary = folder / f".{TIDY}.tmp"
-    try:
-        result.dataset.to_netcdf(temporary, engine="h5netcdf")
-        temporary.replace(folder / TIDY)
-    finally:
-        temporary.unlink(missing_ok=True)
+def _finish(folder: Path, result: Sweep, manifest: Manifest) -> None:
+    files.write_with(folder / TIDY, lambda path: _write_netcdf(result.dataset, path))
     points = [
         {
             "index": outcome.point.index,
@@ -220,4 +240,10 @@ def _finish(folder: Path, result: Sweep) -> None:
         }
         for outcome in result.outcomes
     ]
-    write_json(folder / SWEEP, _described(result.scenario) | {"points": points, "complete": True})
+    text = json.dumps(jsonable({"points": points}), indent=2, allow_nan=False) + "\n"
+    files.write_file(folder / TABLE, text.encode())
+    files.write_file(folder / SWEEP, replace(manifest, complete=True).encode())
+
+
+def _write_netcdf(dataset: xarray.Dataset, path: Path) -> None:
+    dataset.to_netcdf(path, engine="h5netcdf")
