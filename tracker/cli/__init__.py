@@ -6,7 +6,7 @@ Results go to stdout; progress, warnings and errors to stderr, one line each.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -31,7 +31,7 @@ Begin with
 
     tracker run my-world.toml
 """,
-    epilog="Exit codes: 0 fine, 2 usage, 3 scenario invalid, 4 refused by a limit, 5 finished with failed shards, "
+    epilog="Exit codes: 0 fine, 2 usage, 3 scenario invalid, 4 refused by a limit, 5 finished with failed shards, 6 a check failed, "
     "7 run directory exists, is damaged or holds another run, 130 interrupted (--resume continues).",
 )
 
@@ -102,6 +102,7 @@ def run(
         bool, typer.Option("--resume", help="Continue the run in the directory, if there is one.")
     ] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing run directory.")] = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
     max_steps: MaxSteps = None,
@@ -123,7 +124,65 @@ def run(
     from tracker.cli.run import Wishes, run_file
 
     limits = _limits(max_steps, max_memory, max_disk)
-    run_file(file, Wishes(out, workers, engine, settings or [], limits, replace, resume, json, quiet))
+    run_file(file, Wishes(out, workers, engine, settings or [], limits, replace, resume, json, quiet, not no_report))
+
+
+@app.command()
+@guarded
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run directory.", show_default=False)],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.html", help="Where the page is written.", show_default="RUN/report.html"),
+    ] = None,
+    figures: Annotated[
+        Literal["pdf", "svg", "png"] | None,
+        typer.Option(help="Write each figure alone, too, into figures/ beside the page."),
+    ] = None,
+) -> None:
+    """Write the page of a run: one HTML file that needs nothing else.
+
+    For example:
+
+        tracker report reports/swapping-wells
+
+        tracker report reports/swapping-wells --out page.html --figures pdf
+    """
+    from tracker.cli.report import report_run
+
+    report_run(folder, out, figures)
+
+
+@app.command()
+@guarded
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run directory.", show_default=False)],
+    second: Annotated[Path, typer.Argument(metavar="RUN", help="Another, on the same trials.", show_default=False)],
+    out: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Draw the comparison, too.")] = None,
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CONDITION",
+            help="Exit with 6 if QUANTITY.SAMPLER > NUMBER (or <, >=, <=) holds for the ratio of the second run to the first; "
+            "QUANTITY.SAMPLER.low and .high are the ends of its interval, \\* is any sampler. QUANTITY: tracking_error, "
+            "mean_square_error, excess_cost, recovery. Repeatable.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Compare two runs on the same trials: ratios with 95 % intervals, and in how many trials the second is better.
+
+    Runs whose trials met different chains are refused.
+
+    For example:
+
+        tracker compare reports/before reports/after
+
+        tracker compare reports/before reports/after --fail-if 'tracking_error.classical > 1.05' --out compare.html
+    """
+    from tracker.cli.compare import compare_runs
+
+    compare_runs(first, second, out, fail_if or [], json)
 
 
 @app.command()

@@ -35,6 +35,7 @@ class Wishes(NamedTuple):
     resume: bool = False
     json: bool = False
     quiet: bool = False
+    report: bool = True
 
 
 def run_file(file: Path, wishes: Wishes) -> None:
@@ -55,12 +56,26 @@ def run_file(file: Path, wishes: Wishes) -> None:
 
     folder = wishes.out if wishes.out is not None else DEFAULT_FOLDER / scenario.name
     result = _carried_out(scenario, folder, file, wishes)
+    page = _page(result, wishes)
     if wishes.json:
         print_json(result.summary)
     else:
-        print_summary(result.summary, result.path)
+        print_summary(result.summary, result.path, page)
     if failed := result.summary.get("failed"):
         raise Refused(FAILED, f"{len(failed)} shards failed and were left out; again: {command(file, wishes)}")
+
+
+def _page(result: Run, wishes: Wishes) -> Path | None:
+    """Write report.html into the run directory; the results are there already, so that what fails here loses nothing."""
+    if not wishes.report or result.path is None:
+        return None
+    from tracker.cli.report import PAGE
+    from tracker.reports.report import write_report
+
+    if not wishes.quiet:
+        say("writing the report")
+    write_report(result, result.path / PAGE)
+    return result.path / PAGE
 
 
 def _carried_out(scenario: Scenario, folder: Path, file: Path, wishes: Wishes) -> Run:
@@ -100,8 +115,8 @@ def _carried_out(scenario: Scenario, folder: Path, file: Path, wishes: Wishes) -
         ) from None
     except OSError as error:
         begun = (folder / "manifest.json").exists()
-        ways = [f"what is finished is kept. Continue with: {command(file, wishes)}"] if begun else []
-        raise Refused(USAGE, _place(error), *ways) from None
+        more = [f"what is finished is kept. Continue with: {command(file, wishes)}"] if begun else []
+        raise Refused(USAGE, _place(error), *more) from None
 
 
 def _place(error: OSError) -> str:
@@ -120,10 +135,11 @@ def command(file: Path, wishes: Wishes) -> str:
         words += [f"--{key.replace('_', '-')}", f"{limit * flags[key]:g}"]
     words += ["--json"] if wishes.json else []
     words += ["--quiet"] if wishes.quiet else []
+    words += [] if wishes.report else ["--no-report"]
     return shlex.join([*words, "--resume"])
 
 
-def print_summary(summary: Mapping[str, Any], path: Path | None) -> None:
+def print_summary(summary: Mapping[str, Any], path: Path | None, page: Path | None = None) -> None:
     """Print what came out, for people."""
     screen = console()
     about = summary["scenario"]
@@ -134,6 +150,8 @@ def print_summary(summary: Mapping[str, Any], path: Path | None) -> None:
         screen.print(Text(line))
     if path is not None:
         screen.print(Text(f"results: {path}"))
+    if page is not None:
+        screen.print(Text(f"report: {page}"))
 
 
 def _row(sampler: Mapping[str, Any]) -> tuple[str, ...]:

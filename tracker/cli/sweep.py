@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tracker.runs import Sweep
     from tracker.runs.points import Axis, Point
     from tracker.runs.sweeping import Outcome
-    from tracker.scenario import Limits, Scenario
+    from tracker.scenario import Limits, PredictedCost, Scenario
 
 MOST_ROWS = 60  # of a table; the rest is in sweep.nc
 
@@ -99,25 +99,26 @@ def _refuse_settings_of_axes(scenario: Scenario, settings: Sequence[str]) -> Non
             raise Refused(INVALID, f"--set {address}: is swept; {way_out}")
 
 
+def sweep_cost(points: Sequence[Point]) -> PredictedCost:
+    """Return what all points cost together; they run one after another, and write no page of their own."""
+    from tracker.scenario import PredictedCost, predicted_cost
+
+    costs = [predicted_cost(point.scenario, page=False) for point in points]
+    disk = sum(cost.disk for cost in costs)
+    return PredictedCost(
+        steps=sum(cost.steps for cost in costs),
+        seconds=sum(cost.seconds for cost in costs),
+        memory=max(cost.memory for cost in costs),
+        disk=disk,
+        disk_running=disk + max(cost.disk_running for cost in costs),
+    )
+
+
 def sweep_refusals(points: Sequence[Point], limits: Limits) -> list[str]:
     """Return a line for each limit that the sweep would break: steps and disk of all points, memory of the largest."""
-    from tracker.scenario import predicted_cost
-    from tracker.scenario.forecast import size
+    from tracker.scenario.forecast import broken_limits
 
-    costs = [predicted_cost(point.scenario) for point in points]
-    found = []
-    steps, disk = sum(cost.steps for cost in costs), sum(cost.disk for cost in costs)
-    memory = max(cost.memory for cost in costs)
-    if steps > limits.max_steps:
-        line = f"steps: {len(points)} points of together {steps:.3g} steps are more than {limits.max_steps:.3g}"
-        found.append(f"{line}; raise it with --max-steps")
-    if memory > limits.max_memory:
-        line = f"memory: about {size(memory)} for the largest point is more than {size(limits.max_memory)}"
-        found.append(f"{line}; raise it with --max-memory")
-    if disk > limits.max_disk:
-        line = f"disk: about {size(disk)} for {len(points)} points is more than {size(limits.max_disk)}"
-        found.append(f"{line}; raise it with --max-disk")
-    return found
+    return broken_limits(sweep_cost(points), limits, f"{len(points)} points")
 
 
 def resuming(file: Path, wishes: Wishes, metric: str) -> str:
@@ -136,13 +137,10 @@ def _tell(outcome: Outcome) -> None:
 
 def print_points(points: Sequence[Point], axes: Sequence[Axis]) -> None:
     """Print the points before they run."""
-    from tracker.scenario import predicted_cost
-
-    seconds = sum(predicted_cost(point.scenario).seconds for point in points)
     screen = console()
     rows = [(str(point.index), *_values(point, axes)) for point in _some(points)]
     screen.print(table(("point", *(axis.address for axis in axes)), rows, left=1))
-    screen.print(Text(f"{_cut(points)}{len(points)} points, {duration(seconds)} or so on one core"))
+    screen.print(Text(f"{_cut(points)}{len(points)} points, {duration(sweep_cost(points).seconds)} or so on one core"))
 
 
 def print_results(result: Sweep, metric: str, caption: str) -> None:

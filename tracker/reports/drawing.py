@@ -20,7 +20,10 @@ DATELESS = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Softw
 
 # The page's own colours stand in for those of the style: a figure follows the page into the dark, and back for print.
 PAGE_COLOURS = {
-    **{INK: "var(--ink)", MUTED: "var(--muted)", RULE: "var(--rule)", PAPER: "var(--paper)"},
+    INK: "var(--ink)",
+    MUTED: "var(--muted)",
+    RULE: "var(--rule)",
+    PAPER: "var(--paper)",
     **{colour: f"var(--sampler-{n})" for n, colour in enumerate(COLOURS)},
 }
 _COLOUR = re.compile("|".join(PAGE_COLOURS))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker.reports.exhibit import Cell, Exhibit, Table
-from tracker.reports.page import number
 from tracker.reports.style import BASELINES, MUTED, PAPER, WIDTH, figure, legend, looks
+from tracker.reports.words import number
 from tracker.runs.tidy import METRICS
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 COLUMNS = 3  # of heat maps
 MOST_WRITTEN = 42  # cells of a heat map that still have room for their number
+MOST_TICKS = 8  # values that are written at a line's axis
 WIDE = 20.0  # a metric that varies by more than this factor is drawn on a logarithmic scale
 DARK, BRIGHT = "#101010", "#fefefe"  # on the colours of a map, which stay what they are on a dark page
 BARS = {"recovery": "bars: 95 % interval of the median"}
@@ -118,8 +119,9 @@ def _lines(drawn: Drawn) -> Figure:
             lost = ~whole & drawn.troubled(name)
             ax.plot(x[lost], np.full(lost.sum(), 0.985), "x", color=look.color, transform=ax.get_xaxis_transform())
         _scales(ax, drawn, numbers)
-        if numbers is None:
-            ax.set_xticks(x, axis.labels)
+        if numbers is None or x.size <= MOST_TICKS:
+            ax.set_xticks(x, _ticks(axis))
+            ax.minorticks_off()
         ax.set_xlabel(axis.address)
         ax.set_ylabel(drawn.title)
         legend(picture, ax)

@@ -121,5 +121,5 @@ def _repeated(axis: Axis) -> list[str]:
 def _folder(index: int, count: int, chosen: Settings) -> str:
     number = f"{index:0{len(str(count - 1))}d}"
     values = "_".join(f"{address.rpartition('.')[2]}={shown(value)}" for address, value in chosen)
-    name = f"{number}_{re.sub(r'[^A-Za-z0-9.=+-]+', '_', values)}"
+    name = f"{number}_{re.sub(r'[^A-Za-z0-9.=+-]+|[.]{2,}', '_', values)}"
     return name[:LONGEST_FOLDER].rstrip("._")
