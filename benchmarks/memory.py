@@ -106,6 +106,7 @@ def predictions() -> None:
 def steps() -> None:
     print("peak memory of 2 trials with 500 records, example A with one sampler and two baselines")
     found = []
+    run(SCENARIOS / "example_a.toml", ("trials=2", "steps=100", "record_every=10"))  # compiles
     for count in (SHORT, LONG):
         settings = ("trials=2", f"steps={count}", f"record_every={count // 500}", "chain.alpha=1e-3")
         taken = run(SCENARIOS / "example_a.toml", settings)

@@ -209,7 +209,7 @@ def test_a_killed_sweep_is_resumed_without_computing_again(done: tuple[Path, Any
     (tmp_path / "a.toml").write_text(FILE)
     out = tmp_path / "out"
     command = [sys.executable, "-c", KILLED, str(tmp_path / "a.toml"), str(out)]
-    killed = subprocess.run(command, check=False, timeout=300, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    killed = subprocess.run(command, check=False, timeout=900, env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert killed.returncode == -signal.SIGKILL
     finished = sorted(out.glob("points/*/result.nc"))
     assert len(finished) == 7
