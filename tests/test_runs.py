@@ -301,7 +301,7 @@ def test_json_is_one_object_and_the_summary_on_disk(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_every_shipped_scenario_runs(path: Path, tmp_path: Path) -> None:
-    settings = ["trials=2", "steps=130", "record_every=13"]
+    settings = ["trials=2", "steps=130", "record_every=13", "sweep={}"]
     run = tracker.run(tracker.load(path, settings), executor=1)
     check_summary(run)
     assert all(row["diverged"] == 0 for row in run.summary["samplers"])

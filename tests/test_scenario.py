@@ -34,6 +34,7 @@ from tracker.scenario import (
     warnings,
     with_settings,
 )
+from tracker.scenario.forecast import arrays_of
 from tracker.scenario.reading import written
 
 SCENARIOS = sorted((Path(__file__).parents[1] / "scenarios").glob("*.toml"))
@@ -401,8 +402,10 @@ def test_cost_grows_with_what_is_asked(scenario: Scenario) -> None:
     cost = predicted_cost(scenario)
     assert cost.steps == 3 * 5000 * 2
     more = predicted_cost(scenario.replace(trials=30))
-    assert more.memory == pytest.approx(10 * cost.memory)
+    assert arrays_of(scenario.replace(trials=30)).total == pytest.approx(10 * arrays_of(scenario).total)
+    assert more.memory > cost.memory > arrays_of(scenario).total
     assert more.disk > cost.disk > 0
+    assert more.disk_running > cost.disk_running > arrays_of(scenario).total
     assert more.seconds > cost.seconds > 0
 
 

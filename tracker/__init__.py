@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tracker.runs import Run, open_run, run
+    from tracker.runs import Run, Sweep, open_run, run, sweep
     from tracker.scenario import Scenario, ScenarioError, load, parse
 
 __version__ = "0.1.0"
@@ -21,12 +21,14 @@ _HOMES = {
     "Run": "tracker.runs",
     "Scenario": "tracker.scenario",
     "ScenarioError": "tracker.scenario",
+    "Sweep": "tracker.runs",
     "load": "tracker.scenario",
     "open_run": "tracker.runs",
     "parse": "tracker.scenario",
     "run": "tracker.runs",
+    "sweep": "tracker.runs",
 }
-__all__ = ["Run", "Scenario", "ScenarioError", "load", "open_run", "parse", "run"]
+__all__ = ["Run", "Scenario", "ScenarioError", "Sweep", "load", "open_run", "parse", "run", "sweep"]
 
 
 def __getattr__(name: str) -> Any:

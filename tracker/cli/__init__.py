@@ -232,6 +232,99 @@ def validate(
 
 @app.command()
 @guarded
+def sweep(
+    file: File,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where results are written.", show_default="reports/<name>")
+    ] = None,
+    metric: Annotated[
+        str,
+        typer.Option(
+            help="What the table and the picture show: tracking_error, mean_square_error, excess_cost, inside_target "
+            "or recovery."
+        ),
+    ] = "tracking_error",
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, max=4096, help="How many at once; results do not depend on it.", show_default="all cores"),
+    ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            metavar="ENGINE",
+            callback=_known_engine,
+            help="threads, processes, dask (a local cluster) or dask:ADDRESS; results do not depend on it.",
+        ),
+    ] = "threads",
+    settings: Settings = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue; points that are finished are only read.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing sweep.")] = False,
+    json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    max_steps: MaxSteps = None,
+    max_memory: MaxMemory = None,
+    max_disk: MaxDisk = None,
+) -> None:
+    """Run every point of a scenario with a `[sweep]` table, and draw a metric against what is swept.
+
+    The values in `[sweep]` are crossed. All points are checked before the first runs. A point that fails or diverges is
+    told at once, the others go on, and the exit code is 5. Each point is a run directory in `DIR/points/`; `DIR/sweep.nc`
+    holds all numbers over the swept keys.
+
+    For example:
+
+        tracker sweep scenarios/swapping_wells_sweep.toml
+
+        tracker sweep scenarios/swapping_wells_sweep.toml --resume --metric recovery
+
+        tracker sweep my-world.toml --set 'sweep={"chain.alpha" = [1e-4, 1e-3]}'
+    """
+    from tracker.cli.run import Wishes
+    from tracker.cli.sweep import sweep_file
+
+    limits = _limits(max_steps, max_memory, max_disk)
+    sweep_file(file, Wishes(out, workers, engine, settings or [], limits, replace, resume, json, quiet), metric)
+
+
+@app.command()
+@guarded
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run directory.", show_default=False)],
+    csv: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write summary.csv (a row per sampler), traces.csv (a row per sampler, trial and recorded step) and "
+            "chain.csv (a row per mode) there.",
+        ),
+    ] = None,
+    arviz: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the recorded steps as a netCDF DataTree: posterior (chain, draw, ...)."
+        ),
+    ] = None,
+    sampler: Annotated[
+        str | None, typer.Option(help="The sampler for --arviz.", show_default="all, along an axis of their own")
+    ] = None,
+) -> None:
+    """Write a finished run for other programs: CSV for anything, a DataTree for ArviZ.
+
+    `RUN/result.nc` itself opens in xarray, with axes sampler, trial, time, theta.
+
+    For example:
+
+        tracker export reports/swapping-wells --csv tables
+
+        tracker export reports/example-1 --arviz draws.nc --sampler classical
+    """
+    from tracker.cli.export import export_run
+
+    export_run(run, csv, arviz, sampler)
+
+
+@app.command()
+@guarded
 def new(name: Annotated[str, typer.Argument(help="What the scenario is called; NAME.toml is written here.")]) -> None:
     """Write a small commented scenario to start from; it runs as it is.
 

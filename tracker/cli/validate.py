@@ -24,8 +24,16 @@ def validate_file(file: Path, settings: Sequence[str], limits: Mapping[str, floa
     scenario = load(file, settings)
     modes = build_modes(scenario)
     cautions = warnings(scenario, modes)
+    facts = findings(scenario, modes)
     refused = refusals(scenario, Limits(**limits))
-    facts = findings(scenario, modes) | {"warnings": cautions, "refusals": refused}
+    if scenario.sweep:
+        from tracker.cli.sweep import sweep_cost, sweep_refusals
+        from tracker.runs import points_of
+
+        points = points_of(scenario)
+        facts |= {"points": len(points), "predicted": sweep_cost(points)._asdict()}
+        refused = sweep_refusals(points, Limits(**limits))
+    facts |= {"warnings": cautions, "refusals": refused}
     if json:
         print_json(facts)
     else:
@@ -79,10 +87,14 @@ def _print(facts: Mapping[str, Any]) -> None:
         screen.print(Text(line))
     screen.print(
         Text(
-            f"a run: {cost['steps']:.3g} steps, {duration(cost['seconds'])} or so on one core, "
-            f"{size(cost['memory'])} of memory, {size(cost['disk'])} on disk"
+            f"{_what(facts)}: {cost['steps']:.3g} steps, {duration(cost['seconds'])} or so on one core, "
+            f"{size(cost['memory'])} of memory, {size(cost['disk'])} on disk ({size(cost['disk_running'])} while it runs)"
         )
     )
+
+
+def _what(facts: Mapping[str, Any]) -> str:
+    return f"a sweep of {facts['points']} points" if "points" in facts else "a run"
 
 
 def _points(points: Any) -> str:

@@ -109,3 +109,15 @@ class Run:
         dataset = xarray.Dataset(variables, coords=coordinates)
         leading = [axis for axis in LEADING if axis in dataset.dims]
         return dataset.transpose(*leading, ...)
+
+    def to_arviz(self, sampler: str | None = None) -> xarray.DataTree:
+        """Return the recorded steps as ArviZ wants them; see ``tracker.runs.export.to_arviz``."""
+        from tracker.runs.export import to_arviz
+
+        return to_arviz(self, sampler)
+
+    def to_csv(self, folder: str | Path) -> list[Path]:
+        """Write ``summary.csv``, ``traces.csv`` and ``chain.csv`` into ``folder``; see ``tracker.runs.export.to_csv``."""
+        from tracker.runs.export import to_csv
+
+        return [written.path for written in to_csv(self, folder)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tracker.scenario.addresses import with_settings
 from tracker.scenario.build import Mode, build_modes, initial_law, skew_matrix
 from tracker.scenario.errors import ScenarioError
-from tracker.scenario.forecast import Limits, predicted_cost, refusals, step_nanoseconds
+from tracker.scenario.forecast import Limits, PredictedCost, predicted_cost, refusals, step_nanoseconds
 from tracker.scenario.model import Scenario, load, parse
 from tracker.scenario.schema import json_schema
 from tracker.scenario.stability import regime, regimes, stability_limits, warnings
@@ -13,6 +13,7 @@ from tracker.scenario.stability import regime, regimes, stability_limits, warnin
 __all__ = [
     "Limits",
     "Mode",
+    "PredictedCost",
     "Scenario",
     "ScenarioError",
     "build_modes",

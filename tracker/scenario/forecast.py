@@ -16,14 +16,31 @@ if TYPE_CHECKING:
 FALLBACK_MEMORY = 8e9  # bytes, where the system does not tell
 BASELINES = 2
 
+# Fitted to what benchmarks/memory.py measures, in bytes; the arrays themselves are counted, not fitted.
+PROGRAM = 280e6  # the interpreter with all that a run loads, kernels compiled before
+PAGE_MEMORY, PAGE_DISK, PAGE_PER_SAMPLER = 60e6, 0.27e6, 0.063e6  # drawing report.html, and the file
+COPIES = 2.7  # of the arrays: shards, the joined arrays, and what is being written
+TABLES = 75e3  # manifest, summary, coordinates and the frame of result.nc
+SHARD_FRAME = 5.5e3  # names and headers of a shard's arrays
+MOST_SHARDS, LARGEST_SHARD = 64, 1000
+# How small compression makes the traces of samplers, which look random, and sums over ages, of which some are empty.
+# Waiting times and all of the baselines hardly count.
+TRACE_RATE, SUMS_RATE, EMPTY_RATE = 0.95, 0.4, 0.02
+
 
 class PredictedCost(NamedTuple):
-    """steps: of all trials and samplers; seconds: of one core, within a factor of about 3; memory and disk in bytes."""
+    """What a run will cost.
+
+    steps : of all trials and samplers
+    seconds : of one core, within a factor of about 3
+    memory, disk, disk_running : bytes; the largest resident size, the finished run directory, and the most while it runs
+    """
 
     steps: float
     seconds: float
     memory: float
     disk: float
+    disk_running: float
 
 
 def _half_of_memory() -> float:
@@ -42,22 +59,55 @@ class Limits:
     max_disk: float = 10e9
 
 
-def predicted_cost(scenario: Scenario) -> PredictedCost:
-    """Return what a run of ``scenario`` will cost."""
-    N, X = scenario.dimension, len(scenario.modes)
-    samplers = len(scenario.samplers) + BASELINES
-    records = scenario.steps // scenario.record_every + 2
+class Arrays(NamedTuple):
+    """Bytes of the results: traces, sums over ages, other sums of the samplers, and what compresses to almost nothing."""
+
+    traces: float
+    ages: float
+    sums: float
+    empty: float
+
+    @property
+    def total(self) -> float:
+        """All of them."""
+        return sum(self)
+
+
+def arrays_of(scenario: Scenario) -> Arrays:
+    """Return the size of the arrays that a run leaves (`tracker.simulate.collect` names them)."""
+    N, X, samplers = scenario.dimension, len(scenario.modes), len(scenario.samplers)
+    records = scenario.steps // scenario.record_every + 1
     pairs = N * (N - 1) / 2
     moving = sum(isinstance(sampler, MovingSkewKeys) for sampler in scenario.samplers)
-    # theta, mode, distance, excess cost of all; S where it moves
-    trace = 8.0 * scenario.trials * records * (samplers * (N + 3) + moving * pairs)
-    tangents = 2 * N * pairs * sum(sampler.evaluations.hessian for sampler in scenario.samplers) / samplers
-    moments = tangents + 4 * N * N + 8 * N + 4 * X + 4 * _bins(scenario.steps, 4) + 2 * _bins(scenario.steps, 32)
-    sums = 8.0 * scenario.trials * samplers * moments
+    trace = records * (N + 2)  # theta, distance, excess cost
+    ages, waits = 4 * _bins(scenario.steps, 4), 2 * _bins(scenario.steps, 32)
+    sums = (N + 1) * N + N + pairs + 4 * X + 2  # moments, last theta and S, sums by mode, marks
+    chain = records / 4 + X * X + X * 2 * _bins(scenario.steps, 1) + 3  # modes, jumps, dwells by age
+    per_trial = Arrays(
+        traces=samplers * trace + moving * records * pairs,
+        ages=samplers * ages,
+        sums=samplers * sums,
+        empty=BASELINES * (trace + ages + sums) + (samplers + BASELINES) * waits + chain,
+    )
+    return Arrays(*(8.0 * scenario.trials * count for count in per_trial))
+
+
+def predicted_cost(scenario: Scenario, *, page: bool = True) -> PredictedCost:
+    """Return what a run of ``scenario`` will cost, with or without its report.html."""
     steps = float(scenario.trials) * scenario.steps
-    seconds = steps * sum(step_nanoseconds(sampler, N) for sampler in scenario.samplers) * 1e-9
-    # the finished arrays and one copy while they are written; shards and the finished file
-    return PredictedCost(steps * len(scenario.samplers), seconds, 2 * (trace + sums), 2 * (trace + sums))
+    seconds = steps * sum(step_nanoseconds(sampler, scenario.dimension) for sampler in scenario.samplers) * 1e-9
+    arrays = arrays_of(scenario)
+    packed = TRACE_RATE * (arrays.traces + arrays.sums) + SUMS_RATE * arrays.ages + EMPTY_RATE * arrays.empty
+    shards = max(min(scenario.trials, MOST_SHARDS), scenario.trials / LARGEST_SHARD)
+    disk = TABLES + packed + page * (PAGE_DISK + PAGE_PER_SAMPLER * len(scenario.samplers))
+    return PredictedCost(
+        steps=steps * len(scenario.samplers),
+        seconds=seconds,
+        memory=PROGRAM + page * PAGE_MEMORY + COPIES * arrays.total,
+        disk=disk,
+        # shards and result side by side; the page comes when the shards have gone
+        disk_running=max(disk, TABLES + packed + arrays.total + SHARD_FRAME * shards),
+    )
 
 
 def _bins(steps: int, per_doubling: int) -> float:
@@ -75,20 +125,21 @@ def step_nanoseconds(sampler: SamplerKeys, N: int) -> float:
 
 def refusals(scenario: Scenario, limits: Limits | None = None) -> list[str]:
     """Return a line for each limit that a run would break, with the flag that raises it."""
-    limits = limits or Limits()
-    cost = predicted_cost(scenario)
     counts = f"{scenario.trials} trials x {scenario.steps} steps x {len(scenario.samplers)} samplers"
+    return broken_limits(
+        predicted_cost(scenario), limits or Limits(), counts, f" with record_every = {scenario.record_every}"
+    )
+
+
+def broken_limits(cost: PredictedCost, limits: Limits, what: str, records: str = "") -> list[str]:
+    """Return a line for each limit that ``cost`` breaks; ``what`` and ``records`` tell what costs so much."""
     found = []
     if cost.steps > limits.max_steps:
-        found.append(
-            f"steps: {counts} = {cost.steps:.3g} is more than {limits.max_steps:.3g}; raise it with --max-steps"
-        )
-    for what, bytes_, most in (("memory", cost.memory, limits.max_memory), ("disk", cost.disk, limits.max_disk)):
+        found.append(f"steps: {what} = {cost.steps:.3g} is more than {limits.max_steps:.3g}; raise it with --max-steps")
+    for key, bytes_, most in (("memory", cost.memory, limits.max_memory), ("disk", cost.disk_running, limits.max_disk)):
         if bytes_ > most:
-            found.append(
-                f"{what}: about {size(bytes_)} for {counts} with record_every = {scenario.record_every} "
-                f"is more than {size(most)}; raise it with --max-{what}"
-            )
+            line = f"{key}: about {size(bytes_)} for {what}{records} is more than {size(most)}"
+            found.append(f"{line}; raise it with --max-{key}")
     return found
 
 

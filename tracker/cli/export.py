@@ -1,0 +1,45 @@
+"""``tracker export``: a finished run for other programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tracker.cli.guard import EXISTS, USAGE, Refused
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tracker.runs import Run
+
+
+def export_run(path: Path, csv: Path | None, arviz: Path | None, sampler: str | None) -> None:
+    """Write the run in ``path`` as CSV, as a DataTree for ArviZ, or both."""
+    if csv is None and arviz is None:
+        raise Refused(USAGE, "nothing to write: give --csv DIR, --arviz FILE, or both")
+    from tracker.runs import CorruptRun, open_run
+    from tracker.runs.export import to_csv
+
+    try:
+        run = open_run(path)
+    except CorruptRun as error:
+        raise Refused(EXISTS, str(error)) from None
+    if csv is not None:
+        for file, rows in to_csv(run, csv):
+            print(f"wrote {file}: {rows} rows")
+    if arviz is not None:
+        _write_arviz(run, arviz, sampler)
+        print(f"wrote {arviz}: xarray.open_datatree('{arviz}')")
+
+
+def _write_arviz(run: Run, file: Path, sampler: str | None) -> None:
+    try:
+        tree = run.to_arviz(sampler)
+    except ValueError as error:
+        raise Refused(USAGE, str(error)) from None
+    file.parent.mkdir(parents=True, exist_ok=True)
+    temporary = file.with_name(f".{file.name}.tmp")
+    try:
+        tree.to_netcdf(temporary, engine="h5netcdf")
+        temporary.replace(file)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,215 @@
+"""``tracker sweep``: every point of a scenario with ``[sweep]``, one result over all, and a picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from tracker.cli.guard import EXISTS, FAILED, INTERRUPTED, INVALID, REFUSED, USAGE, Refused, say
+from tracker.cli.progress import reporter
+from tracker.cli.run import DEFAULT_FOLDER, Wishes, command
+from tracker.cli.show import console, duration, number, print_json, table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from tracker.runs import Sweep
+    from tracker.runs.points import Axis, Point
+    from tracker.runs.sweeping import Outcome
+    from tracker.scenario import Limits, PredictedCost, Scenario
+
+MOST_ROWS = 60  # of a table; the rest is in sweep.nc
+
+
+def sweep_file(file: Path, wishes: Wishes, metric: str) -> None:
+    """Run every point of the scenario in ``file``, and show ``metric`` over all."""
+    from tracker.runs import axes_of, points_of
+    from tracker.runs.tidy import METRICS
+    from tracker.scenario import Limits, load
+
+    if metric not in METRICS:
+        raise Refused(USAGE, f"--metric: {metric!r} is none of {', '.join(METRICS)}")
+    if wishes.replace and wishes.resume:
+        raise Refused(USAGE, "--replace begins anew, --resume continues: choose one")
+    scenario = load(file, wishes.settings)
+    _refuse_settings_of_axes(scenario, wishes.settings)
+    points = points_of(scenario)
+    if refused := sweep_refusals(points, Limits(**wishes.limits)):
+        raise Refused(REFUSED, *refused)
+    if not wishes.json:
+        print_points(points, axes_of(scenario))
+    folder = wishes.out if wishes.out is not None else DEFAULT_FOLDER / scenario.name
+    again = resuming(file, wishes, metric)
+    result = _carried_out(scenario, folder, wishes, again)
+    caption = write_picture(result, metric)
+    if wishes.json:
+        print_json(described(result, metric, caption))
+    else:
+        print_results(result, metric, caption)
+    if result.troubled:
+        line = f"{len(result.troubled)} of {len(points)} points diverged or failed: {_indices(result.troubled)}"
+        failed = any(outcome.state == "failed" for outcome in result.troubled)
+        raise Refused(FAILED, line + (f"; those that failed again: {again}" if failed else ""))
+
+
+def _carried_out(scenario: Scenario, folder: Path, wishes: Wishes, again: str) -> Sweep:
+    from tracker.runs import CorruptRun, RunDiffers, RunExists, RunLocked, sweep
+
+    try:
+        with reporter(quiet=wishes.quiet) as progress:
+            return sweep(
+                scenario,
+                folder,
+                wishes.workers,
+                engine=wishes.engine,
+                replace=wishes.replace,
+                resume=wishes.resume,
+                progress=progress,
+                notice=say,
+                tell=_tell,
+            )
+    except RunExists as found:
+        ways = "--resume continues it, --replace overwrites it" if found.is_run else "no sweep"
+        raise Refused(EXISTS, f"{folder}: exists already; {ways}, --out chooses another") from None
+    except RunLocked as found:
+        raise Refused(EXISTS, f"{folder}: is being written by {found.holder}") from None
+    except RunDiffers as found:
+        head = f"{folder}: holds another sweep; --replace overwrites it, --out chooses another. It differs in"
+        raise Refused(EXISTS, head, *(f"  {line}" for line in found.differences)) from None
+    except CorruptRun as found:
+        raise Refused(EXISTS, f"{folder}: {found.reason}") from None
+    except KeyboardInterrupt:
+        line = f"interrupted; what is finished is kept. Continue with: {again}"
+        raise Refused(INTERRUPTED, line) from None
+
+
+def _indices(outcomes: Sequence[Outcome]) -> str:
+    shown = [str(outcome.point.index) for outcome in outcomes[:20]]
+    return ", ".join([*shown, *(["..."] if len(outcomes) > 20 else [])])
+
+
+def _refuse_settings_of_axes(scenario: Scenario, settings: Sequence[str]) -> None:
+    """A value given for an address that is swept would be overwritten in silence."""
+    for setting in settings:
+        address = setting.partition("=")[0].strip()
+        if address in scenario.sweep:
+            way_out = f"--set 'sweep={{\"{address}\" = [...]}}' changes what is swept"
+            raise Refused(INVALID, f"--set {address}: is swept; {way_out}")
+
+
+def sweep_cost(points: Sequence[Point]) -> PredictedCost:
+    """Return what all points cost together; they run one after another, and write no page of their own."""
+    from tracker.scenario import PredictedCost, predicted_cost
+
+    costs = [predicted_cost(point.scenario, page=False) for point in points]
+    disk = sum(cost.disk for cost in costs)
+    return PredictedCost(
+        steps=sum(cost.steps for cost in costs),
+        seconds=sum(cost.seconds for cost in costs),
+        memory=max(cost.memory for cost in costs),
+        disk=disk,
+        disk_running=disk + max(cost.disk_running for cost in costs),
+    )
+
+
+def sweep_refusals(points: Sequence[Point], limits: Limits) -> list[str]:
+    """Return a line for each limit that the sweep would break: steps and disk of all points, memory of the largest."""
+    from tracker.scenario.forecast import broken_limits
+
+    return broken_limits(sweep_cost(points), limits, f"{len(points)} points")
+
+
+def resuming(file: Path, wishes: Wishes, metric: str) -> str:
+    """Return the command that continues the sweep."""
+    return f"tracker sweep{command(file, wishes).removeprefix('tracker run')} --metric {metric}"
+
+
+def _tell(outcome: Outcome) -> None:
+    """Say at once what went wrong."""
+    if outcome.message:
+        say(f"{outcome.point.label}: {outcome.message}")
+
+
+# --- what is printed
+
+
+def print_points(points: Sequence[Point], axes: Sequence[Axis]) -> None:
+    """Print the points before they run."""
+    screen = console()
+    rows = [(str(point.index), *_values(point, axes)) for point in _some(points)]
+    screen.print(table(("point", *(axis.address for axis in axes)), rows, left=1))
+    screen.print(Text(f"{_cut(points)}{len(points)} points, {duration(sweep_cost(points).seconds)} or so on one core"))
+
+
+def print_results(result: Sweep, metric: str, caption: str) -> None:
+    """Print the metric of every point and sampler."""
+    from tracker.runs.tidy import METRICS
+
+    screen, data = console(), result.dataset
+    names = [str(name) for name in data["sampler"].values]
+    rows = []
+    for outcome in _some(result.outcomes):
+        place = outcome.point.place
+        cells = [_with_error(data, metric, place, n) for n in range(len(names))]
+        rows.append((str(outcome.point.index), *_values(outcome.point, result.axes), *cells, outcome.state))
+    screen.print(Text(f"{result.scenario.name}: {METRICS[metric].title}"))
+    screen.print(table(("point", *(axis.address for axis in result.axes), *names, "outcome"), rows))
+    screen.print(Text(f"{_cut(result.outcomes)}{caption}"))
+    screen.print(Text(f"results: {result.path} (sweep.nc, sweep.png, sweep.svg, points/)"))
+
+
+def _with_error(data: Any, metric: str, place: tuple[int, ...], n: int) -> str:
+    value = float(data[metric].values[(*place, n)])
+    stderr = float(data[f"{metric}_stderr"].values[(*place, n)]) if f"{metric}_stderr" in data else float("nan")
+    return number(value) + (f" ± {number(stderr, 2)}" if stderr == stderr and value == value else "")  # noqa: PLR0124
+
+
+def _values(point: Point, axes: Sequence[Axis]) -> list[str]:
+    return [axis.labels[n] for axis, n in zip(axes, point.place, strict=True)]
+
+
+def _some(rows: Sequence[Any]) -> Sequence[Any]:
+    return rows[:MOST_ROWS]
+
+
+def _cut(rows: Sequence[Any]) -> str:
+    return f"(the first {MOST_ROWS} rows) " if len(rows) > MOST_ROWS else ""
+
+
+def write_picture(result: Sweep, metric: str) -> str:
+    """Write sweep.png and sweep.svg, and return the caption."""
+    from tracker.reports.drawing import write_figure
+    from tracker.reports.sweep import sweep_exhibit
+
+    exhibit = sweep_exhibit(result, metric)
+    if result.path is not None:
+        write_figure(exhibit.figure, result.path / "sweep.png", "png")
+        write_figure(exhibit.figure, result.path / "sweep.svg", "svg")
+    return exhibit.caption
+
+
+def described(result: Sweep, metric: str, caption: str) -> dict[str, Any]:
+    """Return the sweep as one JSON object."""
+    return {
+        "scenario": {"name": result.scenario.name, "sha256": result.scenario.sha256, "seed": result.scenario.seed},
+        "axes": [{"address": axis.address, "values": list(axis.values)} for axis in result.axes],
+        "metric": metric,
+        "caption": caption,
+        "points": [
+            {
+                "index": outcome.point.index,
+                "settings": dict(outcome.point.settings),
+                "state": outcome.state,
+                "message": outcome.message,
+                "samplers": _brief(outcome.summary),
+            }
+            for outcome in result.outcomes
+        ],
+    }
+
+
+def _brief(summary: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    keys = ("name", "tracking_error", "mean_square_error", "excess_cost", "inside_target", "recovery", "diverged")
+    return [{key: row[key] for key in keys} for row in summary["samplers"]] if summary is not None else []
