@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tracker.convergence import Verdict, check_limit
     from tracker.runs import Run, run
     from tracker.scenario import Scenario, ScenarioError, load, parse
 
@@ -21,11 +22,13 @@ _HOMES = {
     "Run": "tracker.runs",
     "Scenario": "tracker.scenario",
     "ScenarioError": "tracker.scenario",
+    "Verdict": "tracker.convergence",
+    "check_limit": "tracker.convergence",
     "load": "tracker.scenario",
     "parse": "tracker.scenario",
     "run": "tracker.runs",
 }
-__all__ = ["Run", "Scenario", "ScenarioError", "load", "parse", "run"]
+__all__ = ["Run", "Scenario", "ScenarioError", "Verdict", "check_limit", "load", "parse", "run"]
 
 
 def __getattr__(name: str) -> Any:

@@ -132,6 +132,17 @@ def simulate(
     ``progress`` is told how many steps (over trials and contestants) were taken; when ``cancelled`` says so, the run
     stops with ``InterruptedError``.
     """
+    ledgers, environment, seconds = carry_out(problem, trials, progress, cancelled)
+    return collect(problem, np.array(trials, dtype=np.int64), ledgers, environment), seconds
+
+
+def carry_out(
+    problem: Problem,
+    trials: Sequence[int],
+    progress: Callable[[float], None] = lambda _: None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> tuple[list[Ledger], Environment, Array]:
+    """Take ``trials`` from the first step to the last; return the full ledgers, the hidden world and the seconds."""
     index = np.array(trials, dtype=np.int64)
     starts = start_points(problem, index)
     skews = [start_skews(problem, contestant, index) for contestant in problem.contestants]
@@ -155,7 +166,7 @@ def simulate(
         position = stop
         length = next_block(problem, index.size, length, slowest)
     environment.close()
-    return collect(problem, index, ledgers, environment), seconds
+    return ledgers, environment, seconds
 
 
 def compile_kernels(problem: Problem, note: Callable[[str], None] = lambda _: None) -> None:

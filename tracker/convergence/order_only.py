@@ -1,0 +1,166 @@
+"""Where no independent law of the limit exists: the order by coupled levels, and nothing more.
+
+Notes
+-----
+MATH.md section 3, caution (ii): level differences converge with slope 1 to whatever limit the code has, right or wrong. So no
+verdict comes from here but ``unavailable``: order only, limit not independently validated.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tracker import limits
+from tracker.convergence import extrapolation, order, words
+from tracker.convergence.exact import algorithm_laws, stay_algorithm
+from tracker.convergence.sampling import Engine
+from tracker.convergence.statistics import density_panel, of_law
+from tracker.convergence.verdict import Distances, Observable, Order, Verdict
+from tracker.scenario import ScenarioError
+from tracker.skew import pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from tracker.convergence.extrapolation import Judged
+    from tracker.convergence.ladder import Ladder
+
+    Array = NDArray[np.float64]
+    Progress = Callable[[float, float, str], None]
+
+TRIALS = 4000  # for each level
+MOST_COORDINATES = 3  # of theta, and of D and S, whose order is shown
+STATEMENT = "order only, limit not independently validated"
+
+
+class Functional(NamedTuple):
+    """A function of theta (trials, N), or of theta, D (trials, pairs, N) and S (trials, N, N), and its name."""
+
+    name: str
+    f: Callable[..., Any]
+
+
+def of_theta(N: int) -> list[Functional]:
+    """The first coordinates and the squared length."""
+    found = [Functional(f"E[theta_{a + 1}]", lambda theta, a=a: theta[:, a]) for a in range(min(N, MOST_COORDINATES))]
+    return [*found, Functional("E[|theta|^2]", lambda theta: np.sum(theta**2, axis=1))]
+
+
+def of_triple(N: int) -> list[Functional]:
+    """The first coordinates of theta, of D and of S, for Algorithm 1."""
+    found = [
+        Functional(f"E[theta_{a + 1}]", lambda theta, D, S, a=a: theta[:, a]) for a in range(min(N, MOST_COORDINATES))
+    ]
+    for p, (i, j) in enumerate(pairs(N)[:1]):
+        pair = f"({i + 1},{j + 1})"
+        found += [
+            Functional(f"E[D{pair}_{a + 1}]", lambda theta, D, S, a=a, p=p: D[:, p, a])
+            for a in range(min(N, MOST_COORDINATES))
+        ]
+        found.append(Functional(f"E[S{pair}]", lambda theta, D, S, i=i, j=j: S[:, i, j]))
+    return found
+
+
+def check(
+    rungs: Ladder, trials: int | None, delta: float, tell: Progress, workers: int | None, reason: str
+) -> Verdict:
+    """Return the order with its interval; the implementation is judged where the algorithm's own law is known."""
+    if rungs.path is not None:
+        raise ScenarioError(["path: exact laws are needed, and exist for quadratic costs or N = 1, 2: leave --path out"])
+    levels = _levels(rungs)
+    N = rungs.scenario.dimension
+    functionals = of_triple(N) if rungs.adaptive else of_theta(N)
+    count = trials or TRIALS
+    observables, noise = [], ""
+    for index, functional in enumerate(functionals):
+        tell(float(index), float(len(functionals)), f"coupled levels: {functional.name}")
+        try:
+            found = limits.coupled(
+                rungs.at(0), rungs.sampler, functional.f, [rungs.horizon], levels, count, against="limit"
+            )
+        except ValueError as error:
+            raise ScenarioError([str(error)]) from error
+        observables.append(_observable(rungs, functional.name, found))
+        noise = found.gradient_noise
+    judged, size = (None, 0) if rungs.adaptive or N > 2 else _implementation(rungs, delta, trials, tell, workers)
+    notes = [f"{STATEMENT}: {reason}", "limit and algorithm are values of coupled paths, not of the engine"]
+    if noise == "left out":
+        notes.append("the gradient noise of costs with data is left out of the coupled paths; it vanishes in the limit")
+    sharpest = min((o.order for o in observables if o.order is not None), key=_width, default=Order())
+    return words.with_statements(
+        Verdict(
+            scenario=rungs.scenario.name,
+            sampler=rungs.sampler,
+            ratio=rungs.ratio,
+            regime="switched",
+            horizon=rungs.horizon,
+            reference="diffusion",
+            epsilons=rungs.epsilons,
+            observables=tuple(observables),
+            order=sharpest,
+            distances=Distances(),
+            limit_verdict="unavailable",
+            implementation_verdict="unavailable" if judged is None else judged.verdict,
+            resolution=delta,
+            alphas=tuple(rungs.alpha(rung) for rung in range(len(rungs.steps))),
+            trials=count,
+            simulated=rungs.epsilons,
+            trials_needed=None if judged is None else judged.needed,
+            implementation_z=None if judged is None else judged.largest_z,
+            notes=tuple(notes),
+        ),
+        size,
+    )
+
+
+def _width(slope: Order) -> float:
+    return float("inf") if slope.high is None or slope.low is None else slope.high - slope.low
+
+
+def _levels(rungs: Ladder) -> list[int]:
+    """Steps per unit of time, which the coupling wants whole."""
+    found = [1.0 / epsilon for epsilon in rungs.epsilons]
+    if any(abs(n - round(n)) > 1e-9 * n for n in found):
+        shown = ", ".join(f"{epsilon:g}" for epsilon in rungs.epsilons)
+        raise ValueError(
+            f"epsilons: {shown}: without an exact law the levels are coupled, and 1/epsilon must be whole: "
+            "take --horizon 1, or give --epsilons like 0.125,0.0625,0.03125"
+        )
+    return [round(n) for n in found]
+
+
+def _observable(rungs: Ladder, name: str, found: Any) -> Observable:
+    mean, stderr = found.mean[0], found.stderr[0]
+    value, last = found.value[0], len(found.levels) - 1
+    slope = order.sampled_order(rungs.epsilons, mean, stderr, None)
+    return Observable(
+        name=name,
+        limit=float(value[last] - mean[last]),
+        algorithm=tuple(value.tolist()),
+        stderr=tuple(found.value_stderr[0].tolist()),
+        error=tuple(mean.tolist()),
+        tested=False,
+        intercept=None,
+        order=slope,
+    )
+
+
+def _implementation(
+    rungs: Ladder, delta: float, trials: int | None, tell: Progress, workers: int | None
+) -> tuple[Judged | None, int]:
+    """N = 1, 2: the engine at the largest step against the algorithm's own law, which a point start does not keep away."""
+    from dataclasses import replace
+
+    first = replace(rungs, steps=rungs.steps[:1])
+    laws, _ = algorithm_laws(first, lambda note: tell(0.0, 1.0, note))
+    if not laws:
+        return None, 0
+    panel = density_panel(rungs.scenario.dimension, tuple(m.name for m in rungs.scenario.modes), halves=rungs.halves)
+    exact = of_law(panel, laws[0], stay_algorithm(rungs, 0))
+    count = trials or extrapolation.trials_for(delta, len(panel.tested), 1.0)
+    tally = Engine(rungs, panel, count, [0], tell, workers).run(0)
+    return extrapolation.implementation(tally, exact, delta, len(panel.tested)), len(panel.tested)
