@@ -12,8 +12,8 @@ discrepancy. With q the 99 % quantile of max |N(0, corr)|:
 At R* trials, where (q + 1.645) se_j = delta scale_j for the worst j, an algorithm with the right limit is confirmed with
 probability 99 %, and one that is off by delta or more is rejected with 95 %: that is the number that decides.
 
-Exact values have no standard error. What stands in its place is what degree 3 would change: the share of the intercept that
-is left of epsilon^3 and beyond.
+Exact values carry no noise that a high degree would blow up: they are interpolated, and what the highest degree changes
+stands in the place of a standard error.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 LEVEL = 0.01  # at which a right limit is rejected
 ONE_SIDED = 1.6448536269514722  # 95 % quantile of the normal law
-DEGREE = 2
+DEGREE, MOST_DEGREE = 2, 4  # of simulated and of exact errors
 DRAWS, DRAW_SEED = 60_000, 20_170
 AT_ONCE = 4_000_000  # normals
 RARE = 25.0  # events expected; with fewer a mean is not nearly normal
@@ -132,9 +132,10 @@ def limit_from_samples(h: Sequence[float], tallies: Sequence[Tally], limit: Arra
 def limit_from_exact(h: Sequence[float], algorithm: Array, limit: Array, scale: Array, delta: float, tested: int) -> Judged:
     """Judge the extrapolated exact statistics; algorithm : (levels, J)."""
     d = algorithm - limit
-    a = weights(h) @ d
-    finer = weights(h, DEGREE + 1) @ d if len(h) > DEGREE + 1 else np.zeros_like(a)
-    return judge_exact(a[:tested], np.abs(a - finer)[:tested], scale[:tested], delta)
+    top = min(len(h) - 1, MOST_DEGREE)
+    a = weights(h, top) @ d
+    truncation = np.abs(a - weights(h, top - 1) @ d)
+    return judge_exact(a[:tested], truncation[:tested], scale[:tested], delta)
 
 
 def implementation(tally: Tally, exact: Array, delta: float, tested: int) -> Judged:

@@ -35,8 +35,8 @@ NOTHING = 1e-13  # relative to the values: an exact error that is rounding
 def exact_order(epsilons: Sequence[float], error: Array, size: float = 1.0, *, power: float = 1.0) -> Order | None:
     """Return the slope of exact errors; None where there is no leading term. ``size`` is that of the values.
 
-    The error is fitted by b h + c h^2 with h = epsilon^power. There is no slope where b h is less than c h^2 even at the
-    smallest step, or where the error changes sign on the ladder.
+    The error is fitted by b h + c h^2 with h = epsilon^power. There is no slope where c h^2 is as large as b h at the largest
+    step, or where the error changes sign on the ladder.
     """
     e = np.asarray(error, dtype=np.float64)
     if np.abs(e).max() <= NOTHING * max(size, 1e-300) or np.any(e == 0.0) or len(set(np.sign(e))) > 1:
@@ -44,7 +44,7 @@ def exact_order(epsilons: Sequence[float], error: Array, size: float = 1.0, *, p
     h = np.asarray(epsilons) ** power
     # relative errors, so that small steps count as much as large ones
     b, c = np.linalg.lstsq(np.column_stack([h, h * h]) / e[:, None], np.ones(len(e)), rcond=None)[0]
-    if abs(b) <= abs(c) * h.min():
+    if abs(b) <= abs(c) * h.max():
         return None
     slope = float(np.polyfit(np.log(epsilons), np.log(np.abs(e)), 1)[0])
     return Order(slope, slope, slope, slope)

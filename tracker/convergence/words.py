@@ -49,7 +49,8 @@ def _regime(v: Verdict) -> Iterator[str]:
     if not known:
         return
     shown = ", ".join(
-        f"{name} {distance:.3g}" + ("" if rate is None else f" (shrinks as epsilon^{rate:.2f})") for name, distance, rate in known
+        f"{name} {distance:.3g}" + ("" if rate is None or name != v.regime else f" (shrinking as epsilon^{rate:.2f})")
+        for name, distance, rate in known
     )
     along = f"alpha = epsilon^{v.path:g}" if v.path is not None else f"alpha/epsilon = {v.ratio:g}" if v.ratio else "one mode"
     yield f"regime: {v.regime} ({along}); distance at epsilon = {v.epsilons[-1]:g}: {shown}"
@@ -106,6 +107,8 @@ def _order(v: Verdict) -> str:
     if o.exact is not None:
         text += f"; the exact slope over this ladder is {o.exact:.3f}"
     power = approach(v.path)
+    exact = v.largest_z is None and v.limit_verdict != "unavailable"
     without = sum(obs.order is None for obs in v.observables if obs.tested)
     text += f" (it tends to {power:g} as epsilon -> 0)" if v.limit_verdict != "unavailable" else ""
-    return text + (f"; {without} statistics have no slope of their own" if without else "")
+    lacking = "have no leading term, so no slope" if exact else "have no slope of their own: no leading term, or lost in noise"
+    return text + (f"; {without} of the statistics {lacking}" if without else "")
