@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tracker.convergence import Verdict, check_limit
-    from tracker.runs import Run, run
+    from tracker.runs import Run, open_run, run
     from tracker.scenario import Scenario, ScenarioError, load, parse
 
 __version__ = "0.1.0"
@@ -25,10 +25,11 @@ _HOMES = {
     "Verdict": "tracker.convergence",
     "check_limit": "tracker.convergence",
     "load": "tracker.scenario",
+    "open_run": "tracker.runs",
     "parse": "tracker.scenario",
     "run": "tracker.runs",
 }
-__all__ = ["Run", "Scenario", "ScenarioError", "Verdict", "check_limit", "load", "parse", "run"]
+__all__ = ["Run", "Scenario", "ScenarioError", "Verdict", "check_limit", "load", "open_run", "parse", "run"]
 
 
 def __getattr__(name: str) -> Any:
