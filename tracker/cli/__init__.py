@@ -31,7 +31,7 @@ Begin with
 
     tracker run my-world.toml
 """,
-    epilog="Exit codes: 0 fine, 2 usage, 3 scenario invalid, 4 refused by a limit, 7 run directory exists, 130 interrupted.",
+    epilog="Exit codes: 0 fine, 2 usage, 3 scenario invalid, 4 refused by a limit, 6 a check failed, 7 run directory exists, 130 interrupted.",
 )
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file (TOML).", show_default=False)]
@@ -103,6 +103,63 @@ def run(
     from tracker.cli.run import run_file
 
     run_file(file, out, workers, settings or [], _limits(max_steps, max_memory, max_disk), replace, json, quiet)
+
+
+@app.command()
+@guarded
+def limit(
+    file: File,
+    sampler: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which sampler.", show_default="the first")
+    ] = None,
+    epsilons: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,C", help="Step sizes, at least three.", show_default="five halvings"),
+    ] = None,
+    horizon: Annotated[
+        float | None, typer.Option(metavar="T", help="Time at which laws are compared.", show_default="steps x epsilon")
+    ] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            metavar="R", help="Simulate every step size with R trials.", show_default="exact values where known"
+        ),
+    ] = None,
+    resolution: Annotated[
+        float | None,
+        typer.Option(metavar="D", help="Standard deviations below which no difference is looked for.", show_default="0.05"),
+    ] = None,
+    path: Annotated[
+        float | None,
+        typer.Option(metavar="POWER", help="alpha = epsilon^POWER: frozen above 1, averaged below.", show_default="alpha/epsilon kept"),
+    ] = None,
+    settings: Settings = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a page and its figures.", show_default="none")] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, max=4096, help="Threads; results do not depend on it.", show_default="all cores"),
+    ] = None,
+    json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+) -> None:
+    """Check whether a sampler converges weakly to its limit, and whether the engine is that sampler.
+
+    Two verdicts: the limit (what the algorithm tends to as epsilon goes to 0) and the implementation (the engine at the
+    largest epsilon against its exact law there). Exit code 6 if one is rejected.
+
+    For example:
+
+        tracker limit scenarios/example_a.toml
+
+        tracker limit scenarios/example_a.toml --trials 12000 --resolution 0.05
+
+        tracker limit scenarios/example_a.toml --path 0.5 --json
+    """
+    from tracker.cli.limit import check_file
+
+    check_file(
+        file, sampler, epsilons, horizon, trials, resolution, path, settings or [], out, workers, json, quiet
+    )
 
 
 @app.command()

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-CELLS = 160  # of the limit's law along each axis, N = 2; order 2, and extrapolated
+CELLS = 120  # of finite volumes along each axis, N = 2; order 2, and extrapolated
+POINTS, RESOLVED = 80, 1e-5  # of Fourier series, tried first; two resolutions that agree so far: the finer one has more digits
 MOST_KERNEL_STEPS = 8192  # of the sampler's own law; beyond, simulation is the cheaper way
 
 
@@ -136,8 +137,8 @@ def _by_density(ladder: Ladder, tell: Callable[[str], None]) -> Exact:
     return Exact("density", panel, limit, own if complete else None, own[0] if len(own) else None, why_not, law, laws)
 
 
-def limit_law(scenario: Scenario, sampler: str, times: list[float]) -> Law:
-    """The law of the limit: by Fourier series for N = 1, where they resolve it, else by finite volumes.
+def limit_law(scenario: Scenario, sampler: str, times: list[float], *, precise: bool = True) -> Law:
+    """The law of the limit: by Fourier series where they resolve it, else (or if 1e-5 will do) by finite volumes.
 
     Raises
     ------
@@ -146,26 +147,28 @@ def limit_law(scenario: Scenario, sampler: str, times: list[float]) -> Law:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # said below, as a reason
-        try:
-            law = _spectral_or_cells(scenario, sampler, times)
-        except ValueError as error:
-            raise OutOfReach(str(error)) from error
+        law = _spectral(scenario, sampler, times) if precise or scenario.dimension == 1 else None
+        if law is None or law.box_too_small:
+            cells = CELLS if scenario.dimension == 2 else None
+            try:
+                law = limits.density(scenario, sampler, times, cells=cells)
+            except ValueError as error:
+                raise OutOfReach(str(error)) from error
     if law.box_too_small:
         raise OutOfReach("density: the law does not fit into a box that can be computed")
     return law
 
 
-def _spectral_or_cells(scenario: Scenario, sampler: str, times: list[float]) -> Law:
-    if scenario.dimension == 1:
-        try:
-            law = limits.density(scenario, sampler, times, method="spectral")
-        except ValueError:
-            pass  # too narrow a law for Fourier series; what is wrong with the scenario comes up below again
-        else:
-            if not law.box_too_small:
+def _spectral(scenario: Scenario, sampler: str, times: list[float]) -> Law | None:
+    """None where Fourier series do not resolve the law; what else is wrong, finite volumes find wrong too, and say so."""
+    try:
+        if scenario.dimension == 2:
+            law = limits.density(scenario, sampler, times, method="spectral", cells=POINTS)
+            if float(law.error_estimate.max()) < RESOLVED:
                 return law
-        return limits.density(scenario, sampler, times)
-    return limits.density(scenario, sampler, times, cells=CELLS)
+        return limits.density(scenario, sampler, times, method="spectral")
+    except ValueError:
+        return None
 
 
 def algorithm_laws(ladder: Ladder, tell: Callable[[str], None]) -> tuple[tuple[Law, ...], str]:

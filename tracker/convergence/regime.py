@@ -79,16 +79,19 @@ def quadratic_limits(ladder: Ladder) -> tuple[Three, Array]:
 
 
 def density_limits(ladder: Ladder, tell: Callable[[str], None], *, switched: bool = True) -> Three:
-    """The three limits of other costs, N = 1, 2; the averaged one for polynomials in the same variables."""
+    """The three limits of other costs, N = 1, 2; the averaged one for polynomials in the same variables.
+
+    Without ``switched``, which is then known already, the others are only looked at from afar, and 1e-5 will do.
+    """
     panel = total_panel(ladder.scenario.dimension, ())
-    scenario, name = ladder.scenario, ladder.sampler
+    scenario, name, precise = ladder.scenario, ladder.sampler, switched
 
     def values(changed: Scenario | None, which: str) -> Array | None:
         if changed is None:
             return None
         tell(f"computing the {which} limit")
         try:
-            return of_law(panel, limit_law(changed, name, [ladder.horizon]), np.zeros(0))
+            return of_law(panel, limit_law(changed, name, [ladder.horizon], precise=precise), np.zeros(0))
         except OutOfReach:
             return None
 
