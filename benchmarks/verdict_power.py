@@ -5,17 +5,20 @@ kernel's inputs: the sampler's parameters, the chain's plan, the skew matrix, th
 
     python benchmarks/verdict_power.py > benchmarks/verdict_power.txt
     python benchmarks/verdict_power.py --correct 20 --mutants 5 --trials 1000
+    python benchmarks/verdict_power.py --store outcomes.jsonl          # goes on where it was stopped
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -41,7 +44,9 @@ def example_a(*, gradient_noise: bool = False) -> tracker.Scenario:
     """Example A with a Gaussian start, with or without gradient noise."""
     scenario = tracker.load(FILE)
     start = {"mean": [0.5, 0.0], "covariance": [[0.09, 0.0], [0.0, 0.09]]}
-    modes = [mode if gradient_noise else mode.model_copy(update={"gradient_noise": NOISELESS}) for mode in scenario.modes]
+    modes = [
+        mode if gradient_noise else mode.model_copy(update={"gradient_noise": NOISELESS}) for mode in scenario.modes
+    ]
     return scenario.replace(start=start, modes=modes)
 
 
@@ -94,6 +99,7 @@ class Ahead(Environment):
     """Hands out x_{k+1} where x_k is due; the mode at the end stays right."""
 
     def advance(self, stop: int) -> Timeline:
+        """Go on to step `stop`, with the fault."""
         t = super().advance(stop)
         at = t.offsets[1:]  # a segment for x_stop goes in at the end of each trial
         end = np.insert(t.end - 1, at, stop)
@@ -109,6 +115,7 @@ class Behind(Environment):
     """Hands out x_{k-1} where x_k is due (x_0 at first); the mode at the end stays right. One block only."""
 
     def advance(self, stop: int) -> Timeline:
+        """Go on to step `stop`, with the fault."""
         t = super().advance(stop)
         trial = np.repeat(np.arange(len(t.offsets) - 1), np.diff(t.offsets))
         begin = np.concatenate([[0], t.end[:-1]])
@@ -123,6 +130,7 @@ class EverySecond(Environment):
     """The chain moves at every second step only."""
 
     def advance(self, stop: int) -> Timeline:
+        """Go on to step `stop`, with the fault."""
         t = super().advance(stop // 2)
         since = np.where(t.since >= 0, 2 * t.since, t.since)
         return Timeline(2 * t.start, stop, t.offsets, t.mode, 2 * t.end, since, t.live)
@@ -166,18 +174,26 @@ CASES = (
 
 
 class Outcome(NamedTuple):
+    """Both verdicts of a check, and the largest |z| of each test."""
+
     limit: str
     implementation: str
     limit_z: float
     implementation_z: float
 
 
+@lru_cache
+def theory(gradient_noise: bool) -> tuple[Any, Any]:
+    """The ladder and the exact values, which no seed changes."""
+    rungs = ladder.build(example_a(gradient_noise=gradient_noise))
+    return rungs, exact_values(rungs, lambda _: None)
+
+
 def outcome(case: int, replicate: int, trials: int, delta: float) -> Outcome:
     """One check, as ``tracker limit --trials`` makes it, without the parts that decide nothing."""
     chosen = CASES[case]
-    scenario = example_a(gradient_noise=chosen.gradient_noise).replace(seed=SEED + 10_000 * case + replicate)
-    rungs = ladder.build(scenario)
-    exact = exact_values(rungs, lambda _: None)
+    rungs, exact = theory(chosen.gradient_noise)
+    rungs = replace(rungs, scenario=rungs.scenario.replace(seed=SEED + 10_000 * case + replicate))
     engine = Engine(rungs, exact.panel, trials, list(range(len(rungs.steps))), workers=1)
     with chosen.fault():
         tallies = [engine.run(rung) for rung in range(len(rungs.steps))]
@@ -185,6 +201,25 @@ def outcome(case: int, replicate: int, trials: int, delta: float) -> Outcome:
     limit = extrapolation.limit_from_samples(rungs.epsilons, tallies, exact.limit, delta, tested)
     own = extrapolation.implementation(tallies[0], exact.algorithm[0], delta, tested)
     return Outcome(limit.verdict, own.verdict, limit.largest_z, own.largest_z)
+
+
+class Store:
+    """Outcomes by case and replicate, kept in a file if there is one."""
+
+    def __init__(self, path: Path | None, trials: int, delta: float) -> None:
+        self.path, self.budget, self.found = path, [trials, delta], {}
+        if path is not None and path.exists():
+            for line in path.read_text().splitlines():
+                budget, case, replicate, *rest = json.loads(line)
+                if budget == self.budget:
+                    self.found[case, replicate] = Outcome(*rest)
+
+    def add(self, case: int, replicate: int, one: Outcome) -> None:
+        """Keep an outcome."""
+        self.found[case, replicate] = one
+        if self.path is not None:
+            with self.path.open("a") as file:
+                file.write(json.dumps([self.budget, case, replicate, *one]) + "\n")
 
 
 def upper(count: int, total: int) -> float:
@@ -210,6 +245,8 @@ def main() -> None:
     parser.add_argument("--correct", type=int, default=300)
     parser.add_argument("--mutants", type=int, default=40)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--cases", type=int, nargs="*", default=list(range(len(CASES))), help="numbers from 0")
+    parser.add_argument("--store", type=Path, help="a file of outcomes: those in it are not computed again")
     asked = parser.parse_args()
     print(
         f"Example A, start N((0.5, 0), 0.3^2 I), T = 1, n = 8, 16, 32, 64, 128; {asked.trials} trials per level, "
@@ -220,14 +257,19 @@ def main() -> None:
         f"{'median z':>8} {'replicates':>11}  must be caught by",
         flush=True,
     )
-    outcome(0, 0, 200, asked.resolution)  # compiled here, once, before the processes part
+    known = Store(asked.store, asked.trials, asked.resolution)
     right: list[Outcome] = []
-    context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(asked.workers, mp_context=context) as pool:
-        for index, case in enumerate(CASES):
+    theory(False), theory(True)
+    outcome(0, 0, 200, asked.resolution)  # compiled here, once, before the processes part
+    with ProcessPoolExecutor(asked.workers, mp_context=multiprocessing.get_context("fork")) as pool:
+        for index in asked.cases:
+            case = CASES[index]
             count = asked.mutants if case.caught_by else asked.correct
-            waiting = [pool.submit(outcome, index, r, asked.trials, asked.resolution) for r in range(count)]
-            found = [future.result() for future in waiting]
+            missing = [r for r in range(count) if (index, r) not in known.found]
+            waiting = [pool.submit(outcome, index, r, asked.trials, asked.resolution) for r in missing]
+            for r, future in zip(missing, waiting, strict=True):
+                known.add(index, r, future.result())
+            found = [known.found[index, r] for r in range(count)]
             print(row(case, found), flush=True)
             right += found if not case.caught_by else []
     print(f"\nboth correct engines together, {len(right)} replicates:")

@@ -127,20 +127,29 @@ def limit(
     ] = None,
     resolution: Annotated[
         float | None,
-        typer.Option(metavar="D", help="Standard deviations below which no difference is looked for.", show_default="0.05"),
+        typer.Option(
+            metavar="D", help="Standard deviations below which no difference is looked for.", show_default="0.05"
+        ),
     ] = None,
     path: Annotated[
         float | None,
-        typer.Option(metavar="POWER", help="alpha = epsilon^POWER: frozen above 1, averaged below.", show_default="alpha/epsilon kept"),
+        typer.Option(
+            metavar="POWER",
+            help="alpha = epsilon^POWER: frozen above 1, averaged below.",
+            show_default="alpha/epsilon kept",
+        ),
     ] = None,
     settings: Settings = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a page and its figures.", show_default="none")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write a page and its figures.", show_default="none")
+    ] = None,
     workers: Annotated[
         int | None,
         typer.Option(min=1, max=4096, help="Threads; results do not depend on it.", show_default="all cores"),
     ] = None,
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    max_steps: MaxSteps = None,
 ) -> None:
     """Check whether a sampler converges weakly to its limit, and whether the engine is that sampler.
 
@@ -158,7 +167,19 @@ def limit(
     from tracker.cli.limit import check_file
 
     check_file(
-        file, sampler, epsilons, horizon, trials, resolution, path, settings or [], out, workers, json, quiet
+        file,
+        sampler,
+        epsilons,
+        horizon,
+        trials,
+        resolution,
+        path,
+        settings or [],
+        _limits(max_steps, None, None),
+        out,
+        workers,
+        json,
+        quiet,
     )
 
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from tracker.cli.guard import USAGE, Refused, say
+from tracker.cli.guard import REFUSED, USAGE, Refused, say
 from tracker.cli.progress import reporter
 from tracker.cli.show import console, number, print_json, table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from tracker.convergence import Observable, Verdict
@@ -28,6 +28,7 @@ def check_file(
     resolution: float | None,
     path: float | None,
     settings: Sequence[str],
+    limits: Mapping[str, float],
     out: Path | None,
     workers: int | None,
     json: bool,
@@ -40,12 +41,15 @@ def check_file(
     scenario = load(file, settings)
 
     from tracker.convergence import check_limit
+    from tracker.convergence.request import TooManySteps
 
     with reporter(quiet=quiet) as progress:
         try:
             verdict = check_limit(
-                scenario, sampler, ladder, horizon, trials, resolution, path, progress=progress, workers=workers
+                scenario, sampler, ladder, horizon, trials, resolution, path, progress, workers=workers, **limits
             )
+        except TooManySteps as error:
+            raise Refused(REFUSED, str(error)) from None
         except ValueError as error:
             if getattr(error, "problems", None) is not None:
                 raise  # of the scenario: the guard lists them
@@ -74,8 +78,10 @@ def print_verdict(verdict: Verdict) -> None:
     screen = console()
     screen.print(Text(f"{verdict.scenario}, {verdict.sampler}"))
     first, last = verdict.epsilons[0], verdict.epsilons[-1]
-    head = ("", "limit", f"at {first:g}", f"at {last:g}", f"error at {last:g}", "extrapolated", "slope", "exact slope")
+    head = ("", "limit", f"at {first:.4g}", f"at {last:.4g}", "its error", "slope", "exact slope")
     screen.print(table(head, [_row(observable) for observable in verdict.observables]))
+    if any(not observable.tested for observable in verdict.observables):
+        screen.print(Text("* shown, not tested"))
     if verdict.laws:
         rows = [(f"{law.epsilon:g}", f"{law.w1:.9f}", f"{law.ks:.9f}") for law in verdict.laws]
         screen.print(table(("law of theta to the limit's, epsilon", "W1", "KS"), rows))
@@ -86,14 +92,14 @@ def print_verdict(verdict: Verdict) -> None:
 
 
 def _row(o: Observable) -> tuple[str, ...]:
-    error = number(o.error[-1], 3) + (f" ± {number(o.stderr[-1], 2)}" if o.stderr[-1] > 0.0 else "")
+    noise = o.error_stderr[-1] if o.error_stderr else 0.0
+    error = number(o.error[-1], 3) + (f" ± {number(noise, 2)}" if noise > 0.0 else "")
     return (
         o.name + ("" if o.tested else " *"),
         number(o.limit, 6),
         number(o.algorithm[0], 6),
         number(o.algorithm[-1], 6),
         error,
-        number(o.intercept, 2),
         "none" if o.order is None else number(o.order.estimate, 4),
         number(o.order.exact, 4) if o.order is not None else "-",
     )

@@ -47,7 +47,9 @@ class Triple(NamedTuple):
 def has_path(ladder: Ladder) -> bool:
     """Whether the limit is the ODE of Algorithm 1."""
     scenario, keys = ladder.scenario, ladder.keys
-    return keys.kind == "hessian" and np.isinf(keys.beta) and len(scenario.modes) == 1 and not scenario.start_factor.size
+    return (
+        keys.kind == "hessian" and np.isinf(keys.beta) and len(scenario.modes) == 1 and not scenario.start_factor.size
+    )
 
 
 def names(N: int) -> tuple[str, ...]:
@@ -74,7 +76,10 @@ def triple(ladder: Ladder, trials: int) -> Triple:
         bounds=keys.skew_bounds,
     )
     groups = (path.theta[0], path.tangent[0].ravel(), to_pairs(path.skew[0]))
-    noisy = bool(np.any(getattr(cost, "noise", np.zeros(0)))) or scenario.modes[0].cost not in ("quadratic", "polynomial")
+    noisy = bool(np.any(getattr(cost, "noise", np.zeros(0)))) or scenario.modes[0].cost not in (
+        "quadratic",
+        "polynomial",
+    )
     rungs = [_rung(ladder, rung, trials if noisy else 1) for rung in range(len(ladder.steps))]
     scale = np.concatenate([np.full(len(g), max(float(np.abs(g).max(initial=0.0)), 1e-12)) for g in groups])
     stderr = [r.std(axis=0, ddof=1) / np.sqrt(len(r)) if len(r) > 1 else np.zeros(r.shape[1]) for r in rungs]

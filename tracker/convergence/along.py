@@ -18,21 +18,22 @@ if TYPE_CHECKING:
 
     from tracker.convergence.ladder import Ladder
     from tracker.convergence.regime import Three
+    from tracker.convergence.request import Request
 
     Array = NDArray[np.float64]
-    Progress = Callable[[float, float, str], None]
 
 
-def check(rungs: Ladder, trials: int | None, delta: float, tell: Progress, workers: int | None) -> Verdict:
+def check(rungs: Ladder, request: Request) -> Verdict:
     """Judge the approach to the limit that P names."""
-    three, own, reference = _exact(rungs, lambda note: tell(0.0, 1.0, note))
+    delta = request.resolution
+    three, own, reference = _exact(rungs, request.note)
     name, power = regime.expected_regime(rungs.path), regime.approach(rungs.path)
     limit = getattr(three, name)
     if limit is None:
         raise ScenarioError([f"path: the {name} limit of these costs is not computed here: use quadratic costs"])
     panel = regime.total_panel(rungs.scenario.dimension, tuple(mode.name for mode in rungs.scenario.modes))
-    count = trials or extrapolation.trials_for(delta, len(panel.tested), 1.0)
-    tally = Engine(rungs, panel, count, [0], tell, workers).run(0)
+    count = request.trials or extrapolation.trials_for(delta, len(panel.tested), 1.0)
+    tally = Engine(rungs, panel, count, [0], request.tell, request.workers, request.max_steps).run(0)
     scale = np.sqrt(np.diag(tally.covariance))
     h = np.array(rungs.epsilons) ** power
     judged = extrapolation.limit_from_exact(h.tolist(), own, limit, scale, delta, len(panel.tested))
@@ -75,14 +76,18 @@ def _nearer(rungs: Ladder, name: str, nearest: str) -> tuple[str, ...]:
     if nearest == name:
         return ()
     smallest = rungs.epsilons[-1]
-    return (f"at epsilon = {smallest:g} the {nearest} limit is still nearer than the {name} one: take smaller --epsilons",)
+    return (
+        f"at epsilon = {smallest:g} the {nearest} limit is still nearer than the {name} one: take smaller --epsilons",
+    )
 
 
 def _exact(rungs: Ladder, tell: Callable[[str], None]) -> tuple[Three, Array, str]:
     if all(keys.cost == "quadratic" for keys in rungs.scenario.modes):
         return (*regime.quadratic_limits(rungs), "moments")
     if rungs.scenario.dimension > 2:
-        raise ScenarioError(["path: exact laws are needed, and exist for quadratic costs or N = 1, 2: leave --path out"])
+        raise ScenarioError(
+            ["path: exact laws are needed, and exist for quadratic costs or N = 1, 2: leave --path out"]
+        )
     own, why_not = regime.density_algorithm(rungs, tell)
     if len(own) < len(rungs.steps):
         raise ScenarioError([f"path: exact laws are needed, and {why_not}"])

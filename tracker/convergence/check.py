@@ -11,21 +11,22 @@ from tracker.convergence import along, extrapolation, ladder, moving, order, ord
 from tracker.convergence.distances import bounds, law_distances
 from tracker.convergence.exact import Exact, OutOfReach, exact_values
 from tracker.convergence.rare import set_aside
+from tracker.convergence.request import MOST_STEPS, Request
 from tracker.convergence.sampling import Engine, Tally
 from tracker.convergence.verdict import Distances, Observable, Order, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from tracker.convergence.extrapolation import Judged
     from tracker.convergence.ladder import Ladder
+    from tracker.convergence.request import Progress
     from tracker.convergence.verdict import Bound
     from tracker.scenario import Scenario
 
     Array = NDArray[np.float64]
-    Progress = Callable[[float, float, str], None]
 
 RESOLUTION = 0.05
 LEAST_TRIALS = 100
@@ -42,6 +43,7 @@ def check_limit(
     progress: Progress | None = None,
     *,
     workers: int | None = None,
+    max_steps: float = MOST_STEPS,
 ) -> Verdict:
     """Check whether a sampler converges weakly to its limit, and whether the engine is that sampler.
 
@@ -64,6 +66,8 @@ def check_limit(
         Called as ``progress(done, total, note)``.
     workers : int, optional
         Threads; the result does not depend on it.
+    max_steps : float
+        Of all trials together; more is refused.
 
     Raises
     ------
@@ -76,16 +80,16 @@ def check_limit(
     if trials is not None and trials < LEAST_TRIALS:
         raise ValueError(f"trials: {trials} must be at least {LEAST_TRIALS}: means over fewer are not nearly normal")
     rungs = ladder.build(scenario, sampler, epsilons, horizon, path)
-    tell = progress or (lambda *_: None)
+    request = Request(trials, delta, progress or (lambda *_: None), workers, max_steps)
     if rungs.adaptive:
-        return moving.check(rungs, trials, delta, tell, workers)
+        return moving.check(rungs, request)
     if path is not None:
-        return along.check(rungs, trials, delta, tell, workers)
+        return along.check(rungs, request)
     try:
-        exact = exact_values(rungs, lambda note: tell(0.0, 1.0, note))
+        exact = exact_values(rungs, request.note)
     except OutOfReach as reason:
-        return order_only.check(rungs, trials, delta, tell, workers, str(reason))
-    return _judged(rungs, exact, trials, delta, tell, workers)
+        return order_only.check(rungs, request, str(reason))
+    return _judged(rungs, exact, request)
 
 
 def _checked_resolution(resolution: float | None) -> float:
@@ -101,21 +105,22 @@ class _Trials(NamedTuple):
     tallies: dict[int, Tally]
     every: bool
 
-    @property
-    def count(self) -> int:
-        return self.tallies[0].trials
 
-
-def _judged(
-    rungs: Ladder, exact: Exact, trials: int | None, delta: float, tell: Progress, workers: int | None
-) -> Verdict:
-    every = trials is not None or exact.algorithm is None
+def _judged(rungs: Ladder, exact: Exact, request: Request) -> Verdict:
+    delta = request.resolution
+    every = request.trials is not None or exact.algorithm is None
     inflation = float(np.linalg.norm(extrapolation.weights(rungs.epsilons))) if every else 1.0
-    count = trials or extrapolation.trials_for(delta, len(exact.panel.tested), max(1.0, inflation))
+    count = request.trials or extrapolation.trials_for(delta, len(exact.panel.tested), max(1.0, inflation))
     exact, notes = set_aside(exact, count)
     last = len(rungs.steps) - 1
-    wanted = list(range(last + 1)) if every else [0, last] if exact.law is not None and rungs.scenario.dimension == 1 else [0]
-    engine = Engine(rungs, exact.panel, count, wanted, tell, workers)
+    wanted = (
+        list(range(last + 1))
+        if every
+        else [0, last]
+        if exact.law is not None and rungs.scenario.dimension == 1
+        else [0]
+    )
+    engine = Engine(rungs, exact.panel, count, wanted, request.tell, request.workers, request.max_steps)
     done = _Trials({rung: engine.run(rung) for rung in wanted}, every)
     tested = len(exact.panel.tested)
     scale = np.sqrt(np.diag(done.tallies[0].covariance))
@@ -131,7 +136,7 @@ def _judged(
     own = None if exact.largest is None else extrapolation.implementation(done.tallies[0], exact.largest, delta, tested)
     found = bounds(done.tallies[last], exact, rungs.epsilons[-1], delta) if last in done.tallies else ()
     limit, own = _with_bounds(limit, own, found, every=every)
-    far, rates, more = _regime(rungs, exact, done, tell)
+    far, rates, more = _regime(rungs, exact, done, request)
     return words.with_statements(
         Verdict(
             scenario=rungs.scenario.name,
@@ -200,6 +205,7 @@ def _observables(rungs: Ladder, exact: Exact, done: _Trials, limit: Judged, scal
                 algorithm=tuple(values[:, j].tolist()),
                 stderr=tuple(stderr[:, j].tolist()),
                 error=tuple(errors[:, j].tolist()),
+                error_stderr=tuple(stderr[:, j].tolist()),
                 tested=in_test,
                 scale=float(scale[j]),
                 intercept=float(limit.discrepancy[j]) if in_test else None,
@@ -219,9 +225,7 @@ def _slope(rungs: Ladder, error: Array, stderr: Array, truth: Array | None, size
     return order.sampled_order(rungs.epsilons, error, stderr, truth)
 
 
-def _regime(
-    rungs: Ladder, exact: Exact, done: _Trials, tell: Progress
-) -> tuple[Distances, Distances, list[str]]:
+def _regime(rungs: Ladder, exact: Exact, done: _Trials, request: Request) -> tuple[Distances, Distances, list[str]]:
     """Distances to the three limits at the smallest epsilon."""
     N, last = rungs.scenario.dimension, len(rungs.steps) - 1
     if exact.reference == "moments":
@@ -229,7 +233,7 @@ def _regime(
     else:
         own = done.tallies[last].mean[None] if exact.algorithm is None else exact.algorithm
         own = regime.totals(exact.panel, own, N)
-        others = regime.density_limits(rungs, lambda note: tell(0.0, 1.0, note), switched=False)
+        others = regime.density_limits(rungs, request.note, switched=False)
         three = others._replace(switched=regime.totals(exact.panel, exact.limit, N))
     far, rates = regime.distances(three, own, rungs.epsilons)
     lost = [name for name, limit in zip(regime.NAMES, three, strict=True) if limit is None]

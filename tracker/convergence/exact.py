@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 CELLS = 120  # of finite volumes along each axis, N = 2; order 2, and extrapolated
-POINTS, RESOLVED = 80, 1e-5  # of Fourier series, tried first; two resolutions that agree so far: the finer one has more digits
+POINTS, RESOLVED = (
+    80,
+    1e-5,
+)  # of Fourier series, tried first; two resolutions that agree so far: the finer one has more digits
 MOST_KERNEL_STEPS = 8192  # of the sampler's own law; beyond, simulation is the cheaper way
 
 

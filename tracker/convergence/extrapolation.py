@@ -129,7 +129,9 @@ def limit_from_samples(h: Sequence[float], tallies: Sequence[Tally], limit: Arra
     return judge_sampled((c @ d)[use], np.asarray(covariance)[use, use], scale[use], delta, tallies[0].trials)
 
 
-def limit_from_exact(h: Sequence[float], algorithm: Array, limit: Array, scale: Array, delta: float, tested: int) -> Judged:
+def limit_from_exact(
+    h: Sequence[float], algorithm: Array, limit: Array, scale: Array, delta: float, tested: int
+) -> Judged:
     """Judge the extrapolated exact statistics; algorithm : (levels, J)."""
     d = algorithm - limit
     top = min(len(h) - 1, MOST_DEGREE)

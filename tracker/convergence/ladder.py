@@ -56,7 +56,7 @@ class Ladder:
 
     @property
     def ratio(self) -> float | None:
-        """alpha / epsilon, where it is kept; None without a chain or along a path."""
+        """The quotient alpha / epsilon, where it is kept; None without a chain or along a path."""
         chain = self.scenario.chain
         return None if chain is None or self.path is not None else chain.alpha / self.keys.epsilon
 
@@ -109,12 +109,8 @@ def build(
     _refuse(scenario)
     keys: Any = _chosen(scenario, sampler)
     if getattr(keys, "skew", None) == "random":
-        raise ScenarioError(
-            [
-                f'samplers "{keys.name}": skew = "random" is drawn for each trial, so there is no one limit: give a matrix, '
-                "for example one that was drawn"
-            ]
-        )
+        drawn = 'skew = "random" is drawn for each trial, so there is no one limit: give a matrix, e.g. one that was drawn'
+        raise ScenarioError([f'samplers "{keys.name}": {drawn}'])
     if path is not None and not (math.isfinite(path) and path > 0.0):
         raise ValueError(f"path: {path} must be a finite number above 0; alpha = epsilon^path")
     if path is not None and (scenario.chain is None or len(scenario.modes) == 1):
@@ -141,7 +137,9 @@ def build(
 def _refuse(scenario: Scenario) -> None:
     problems = []
     if scenario.sweep:
-        problems.append("sweep: this file stands for many scenarios, and a limit belongs to one: set its values with --set")
+        problems.append(
+            "sweep: this file stands for many scenarios, and a limit belongs to one: set its values with --set"
+        )
     if scenario.schedule is not None:
         problems.append(
             "schedule: switches at known steps are no Markov chain, whose limit is checked here: give a [chain]"
@@ -177,7 +175,9 @@ def _largest(scenario: Scenario, keys: Any, path: float | None) -> float:
 def _whole(epsilons: Sequence[float], horizon: float) -> tuple[int, ...]:
     wanted = sorted({float(epsilon) for epsilon in epsilons}, reverse=True)
     if len(wanted) < LEAST_RUNGS:
-        raise ValueError(f"epsilons: {len(wanted)} of them; at least {LEAST_RUNGS} different ones are needed to extrapolate")
+        raise ValueError(
+            f"epsilons: {len(wanted)} of them; at least {LEAST_RUNGS} different ones are needed to extrapolate"
+        )
     counts = []
     for epsilon in wanted:
         quotient = horizon / epsilon if epsilon > 0.0 and math.isfinite(epsilon) else 0.0

@@ -14,38 +14,37 @@ from tracker.convergence.verdict import Distances, Observable, Order, Verdict
 from tracker.scenario import ScenarioError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from tracker.convergence.extrapolation import Judged
     from tracker.convergence.ladder import Ladder
+    from tracker.convergence.request import Request
     from tracker.convergence.verdict import Word
 
     Array = NDArray[np.float64]
-    Progress = Callable[[float, float, str], None]
 
 AGREEMENT = 1e-9  # of two codes of one deterministic recursion, relative
 TRIALS = 4000
 
 
-def check(rungs: Ladder, trials: int | None, delta: float, tell: Progress, workers: int | None) -> Verdict:
+def check(rungs: Ladder, request: Request) -> Verdict:
     """Compare (theta, D, S) with the ODE where that is the limit; otherwise say what cannot be validated."""
     if rungs.path is not None:
         raise ScenarioError([f"path: the three regimes are known for a fixed S, and {rungs.keys.kind} moves it"])
     if has_path(rungs):
-        return _against_the_path(rungs, trials or TRIALS, delta, tell)
+        return _against_the_path(rungs, request)
     if rungs.keys.kind == "hessian":
         reason = (
             "the limit of (theta, D, S) is deterministic, and so has an independent reference, only at beta = inf in one mode "
             "from one point"
         )
-        return order_only.check(rungs, trials, delta, tell, workers, reason)
-    return _means_only(rungs, trials or TRIALS, delta, tell, workers)
+        return order_only.check(rungs, request, reason)
+    return _means_only(rungs, request)
 
 
-def _against_the_path(rungs: Ladder, trials: int, delta: float, tell: Progress) -> Verdict:
-    tell(0.0, 1.0, "(theta, D, S) along the ladder")
+def _against_the_path(rungs: Ladder, request: Request) -> Verdict:
+    request.note("(theta, D, S) along the ladder")
+    trials, delta = request.trials or TRIALS, request.resolution
     found = triple(rungs, trials)
     random = bool(found.stderr.any())
     judged = _limit(rungs, found, delta, trials, random=random)
@@ -57,6 +56,7 @@ def _against_the_path(rungs: Ladder, trials: int, delta: float, tell: Progress) 
             algorithm=tuple(found.algorithm[:, j].tolist()),
             stderr=tuple(found.stderr[:, j].tolist()),
             error=tuple(errors[:, j].tolist()),
+            error_stderr=tuple(found.stderr[:, j].tolist()),
             scale=float(found.scale[j]),
             intercept=float(judged.discrepancy[j]),
             order=_slope(rungs, errors[:, j], found.stderr[:, j], float(found.scale[j])),
@@ -65,12 +65,16 @@ def _against_the_path(rungs: Ladder, trials: int, delta: float, tell: Progress) 
     )
     total = order.overall_exact(rungs.epsilons, errors, found.scale) if not random else Order()
     implementation: Word = "unavailable"
-    note = "the algorithm is random here (gradient noise), so its own law is not known: the implementation is not judged"
+    note = (
+        "the algorithm is random here (gradient noise), so its own law is not known: the implementation is not judged"
+    )
     if found.own is not None:
         gap = np.abs(found.algorithm[0] - found.own) / found.scale
         implementation = "confirmed" if gap.max() <= AGREEMENT else "rejected"
     elif not random:
-        note = "1/epsilon is not whole, so the recursion was not computed a second time: the implementation is not judged"
+        note = (
+            "1/epsilon is not whole, so the recursion was not computed a second time: the implementation is not judged"
+        )
     return words.with_statements(
         Verdict(
             scenario=rungs.scenario.name,
@@ -114,8 +118,9 @@ def _slope(rungs: Ladder, error: Array, stderr: Array, size: float) -> Order | N
     return order.exact_order(rungs.epsilons, error, size)
 
 
-def _means_only(rungs: Ladder, trials: int, delta: float, tell: Progress, workers: int | None) -> Verdict:
+def _means_only(rungs: Ladder, request: Request) -> Verdict:
     """No reference at all: the engine's means at each step size, for the eye."""
+    trials = request.trials or TRIALS
     N = rungs.scenario.dimension
     panel = Panel(
         tuple(Statistic("mean", None, a) for a in range(N)) + tuple(Statistic("second", None, a, a) for a in range(N)),
@@ -123,7 +128,7 @@ def _means_only(rungs: Ladder, trials: int, delta: float, tell: Progress, worker
         tuple(mode.name for mode in rungs.scenario.modes),
     )
     every = list(range(len(rungs.steps)))
-    engine = Engine(rungs, panel, trials, every, tell, workers)
+    engine = Engine(rungs, panel, trials, every, request.tell, request.workers, request.max_steps)
     tallies = [engine.run(rung) for rung in every]
     observables = tuple(
         Observable(
@@ -151,7 +156,7 @@ def _means_only(rungs: Ladder, trials: int, delta: float, tell: Progress, worker
             distances=Distances(),
             limit_verdict="unavailable",
             implementation_verdict="unavailable",
-            resolution=delta,
+            resolution=request.resolution,
             alphas=tuple(rungs.alpha(rung) for rung in every),
             trials=trials,
             simulated=rungs.epsilons,

@@ -85,7 +85,9 @@ def overall_exact(epsilons: Sequence[float], errors: Array, scale: Array, *, pow
     return exact_order(epsilons, size, power=power) or Order()
 
 
-def overall_sampled(epsilons: Sequence[float], tallies: Sequence[Tally], limit: Array, exact: Array | None, tested: int) -> Order:
+def overall_sampled(
+    epsilons: Sequence[float], tallies: Sequence[Tally], limit: Array, exact: Array | None, tested: int
+) -> Order:
     """The order of the one combination of statistics in which the error at the largest step stands out most from the noise.
 
     With e the exact error there and V the covariance of the statistics it is e' V^-1 d. Where e is not known the simulated

@@ -8,6 +8,7 @@ verdict comes from here but ``unavailable``: order only, limit not independently
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,6 @@ from tracker.convergence.sampling import Engine
 from tracker.convergence.statistics import density_panel, of_law
 from tracker.convergence.verdict import Distances, Observable, Order, Verdict
 from tracker.scenario import ScenarioError
-from tracker.skew import pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from tracker.convergence.extrapolation import Judged
     from tracker.convergence.ladder import Ladder
+    from tracker.convergence.request import Request
 
     Array = NDArray[np.float64]
-    Progress = Callable[[float, float, str], None]
 
 TRIALS = 4000  # for each level
 MOST_COORDINATES = 3  # of theta, and of D and S, whose order is shown
@@ -46,38 +46,42 @@ class Functional(NamedTuple):
 
 def of_theta(N: int) -> list[Functional]:
     """The first coordinates and the squared length."""
-    found = [Functional(f"E[theta_{a + 1}]", lambda theta, a=a: theta[:, a]) for a in range(min(N, MOST_COORDINATES))]
+
+    def coordinate(a: int) -> Callable[[Array], Array]:
+        return lambda theta: theta[:, a]
+
+    found = [Functional(f"E[theta_{a + 1}]", coordinate(a)) for a in range(min(N, MOST_COORDINATES))]
     return [*found, Functional("E[|theta|^2]", lambda theta: np.sum(theta**2, axis=1))]
 
 
 def of_triple(N: int) -> list[Functional]:
-    """The first coordinates of theta, of D and of S, for Algorithm 1."""
-    found = [
-        Functional(f"E[theta_{a + 1}]", lambda theta, D, S, a=a: theta[:, a]) for a in range(min(N, MOST_COORDINATES))
-    ]
-    for p, (i, j) in enumerate(pairs(N)[:1]):
-        pair = f"({i + 1},{j + 1})"
-        found += [
-            Functional(f"E[D{pair}_{a + 1}]", lambda theta, D, S, a=a, p=p: D[:, p, a])
-            for a in range(min(N, MOST_COORDINATES))
-        ]
-        found.append(Functional(f"E[S{pair}]", lambda theta, D, S, i=i, j=j: S[:, i, j]))
-    return found
+    """The first coordinates of theta and of the first D, and the first S(i, j), for Algorithm 1."""
+
+    def entry(part: int, *where: int) -> Callable[[Array, Array, Array], Array]:
+        def f(theta: Array, D: Array, S: Array) -> Array:
+            return np.asarray((theta, D, S)[part][(slice(None), *where)])
+
+        return f
+
+    first = range(min(N, MOST_COORDINATES))
+    found = [Functional(f"E[theta_{a + 1}]", entry(0, a)) for a in first]
+    found += [Functional(f"E[D(2,1)_{a + 1}]", entry(1, 0, a)) for a in first]
+    return [*found, Functional("E[S(2,1)]", entry(2, 1, 0))]
 
 
-def check(
-    rungs: Ladder, trials: int | None, delta: float, tell: Progress, workers: int | None, reason: str
-) -> Verdict:
+def check(rungs: Ladder, request: Request, reason: str) -> Verdict:
     """Return the order with its interval; the implementation is judged where the algorithm's own law is known."""
     if rungs.path is not None:
-        raise ScenarioError(["path: exact laws are needed, and exist for quadratic costs or N = 1, 2: leave --path out"])
+        raise ScenarioError(
+            ["path: exact laws are needed, and exist for quadratic costs or N = 1, 2: leave --path out"]
+        )
     levels = _levels(rungs)
     N = rungs.scenario.dimension
     functionals = of_triple(N) if rungs.adaptive else of_theta(N)
-    count = trials or TRIALS
+    count = request.trials or TRIALS
     observables, noise = [], ""
-    for index, functional in enumerate(functionals):
-        tell(float(index), float(len(functionals)), f"coupled levels: {functional.name}")
+    for functional in functionals:
+        request.note(f"coupled levels: {functional.name}")
         try:
             found = limits.coupled(
                 rungs.at(0), rungs.sampler, functional.f, [rungs.horizon], levels, count, against="limit"
@@ -86,7 +90,7 @@ def check(
             raise ScenarioError([str(error)]) from error
         observables.append(_observable(rungs, functional.name, found))
         noise = found.gradient_noise
-    judged, size = (None, 0) if rungs.adaptive or N > 2 else _implementation(rungs, delta, trials, tell, workers)
+    judged, size = (None, 0) if rungs.adaptive or N > 2 else _implementation(rungs, request)
     notes = [f"{STATEMENT}: {reason}", "limit and algorithm are values of coupled paths, not of the engine"]
     if noise == "left out":
         notes.append("the gradient noise of costs with data is left out of the coupled paths; it vanishes in the limit")
@@ -105,7 +109,7 @@ def check(
             distances=Distances(),
             limit_verdict="unavailable",
             implementation_verdict="unavailable" if judged is None else judged.verdict,
-            resolution=delta,
+            resolution=request.resolution,
             alphas=tuple(rungs.alpha(rung) for rung in range(len(rungs.steps))),
             trials=count,
             simulated=rungs.epsilons,
@@ -143,24 +147,21 @@ def _observable(rungs: Ladder, name: str, found: Any) -> Observable:
         algorithm=tuple(value.tolist()),
         stderr=tuple(found.value_stderr[0].tolist()),
         error=tuple(mean.tolist()),
+        error_stderr=tuple(stderr.tolist()),
         tested=False,
         intercept=None,
         order=slope,
     )
 
 
-def _implementation(
-    rungs: Ladder, delta: float, trials: int | None, tell: Progress, workers: int | None
-) -> tuple[Judged | None, int]:
+def _implementation(rungs: Ladder, request: Request) -> tuple[Judged | None, int]:
     """N = 1, 2: the engine at the largest step against the algorithm's own law, which a point start does not keep away."""
-    from dataclasses import replace
-
     first = replace(rungs, steps=rungs.steps[:1])
-    laws, _ = algorithm_laws(first, lambda note: tell(0.0, 1.0, note))
+    laws, _ = algorithm_laws(first, request.note)
     if not laws:
         return None, 0
     panel = density_panel(rungs.scenario.dimension, tuple(m.name for m in rungs.scenario.modes), halves=rungs.halves)
     exact = of_law(panel, laws[0], stay_algorithm(rungs, 0))
-    count = trials or extrapolation.trials_for(delta, len(panel.tested), 1.0)
-    tally = Engine(rungs, panel, count, [0], tell, workers).run(0)
-    return extrapolation.implementation(tally, exact, delta, len(panel.tested)), len(panel.tested)
+    count = request.trials or extrapolation.trials_for(request.resolution, len(panel.tested), 1.0)
+    tally = Engine(rungs, panel, count, [0], request.tell, request.workers, request.max_steps).run(0)
+    return extrapolation.implementation(tally, exact, request.resolution, len(panel.tested)), len(panel.tested)

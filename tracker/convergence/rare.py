@@ -38,10 +38,11 @@ def set_aside(exact: Exact, trials: int) -> tuple[Exact, list[str]]:
         largest=None if exact.largest is None else exact.largest[where],
     )
     names = ", ".join(panel.names[j] for j in np.flatnonzero(rare)[:4]) + (", ..." if rare.sum() > 4 else "")
-    return moved, [
+    note = (
         f"{int(rare.sum())} statistics of events with fewer than {RARE:g} expected in {trials} trials are not tested "
         f"({names}): more trials would test them"
-    ]
+    )
+    return moved, [note]
 
 
 def _is_rare(exact: Exact, s: Statistic, law: Array, trials: int) -> bool:

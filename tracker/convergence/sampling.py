@@ -11,18 +11,17 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from tracker import simulate
+from tracker.convergence.request import MOST_STEPS, TooManySteps
 from tracker.convergence.statistics import Panel, Sample, evaluate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from tracker.convergence.ladder import Ladder
+    from tracker.convergence.request import Progress
     from tracker.scenario import Scenario
 
     Array = NDArray[np.float64]
-    Progress = Callable[[float, float, str], None]
 
 LEVEL_ROLE = 101  # of the seeds of the rungs: a stream of its own, far from the roles of the simulation
 SHARD = 1000  # trials
@@ -67,9 +66,15 @@ class Engine:
         rungs: list[int],
         progress: Progress | None = None,
         workers: int | None = None,
+        max_steps: float = MOST_STEPS,
     ) -> None:
         self.ladder, self.panel, self.trials = ladder, panel, trials
         self.total = float(trials) * sum(ladder.steps[rung] for rung in rungs)
+        if self.total > max_steps:
+            raise TooManySteps(
+                f"trials: {trials} trials x {sum(ladder.steps[rung] for rung in rungs)} steps = {self.total:.3g} steps are "
+                f"more than {max_steps:.3g}; raise it with --max-steps, or ask for fewer --trials or a larger --resolution"
+            )
         self._done, self._lock, self._stop = 0.0, threading.Lock(), threading.Event()
         self._tell = progress or (lambda *_: None)
         self._workers = workers or os.cpu_count() or 1

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, is_dataclass
 from html import escape
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from tracker.plain import jsonable
 
@@ -16,7 +16,9 @@ Reference = Literal["moments", "density", "diffusion", "path"]
 
 
 class Fields:
-    """A record whose fields can be asked for by name, as in the JSON object it becomes."""
+    """A record (a dataclass) whose fields can be asked for by name, as in the JSON object it becomes."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.keys():
@@ -26,7 +28,7 @@ class Fields:
     @classmethod
     def keys(cls) -> list[str]:
         """The names of the fields."""
-        return [field.name for field in fields(cls)]  # type: ignore[arg-type]  (every subclass is a dataclass)
+        return list(cls.__dataclass_fields__)
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class Order(Fields):
 class Observable(Fields):
     """An expectation, in the limit and for the algorithm at each epsilon; error = algorithm - limit.
 
+    stderr, error_stderr : of the algorithm's value and of the error; 0 for exact values. Coupled paths share their noise with
+        the limit's, so that their error is known far better than their value.
     tested : whether the verdicts rest on it; the others are sums of tested ones, shown because people ask for them
     scale : the standard deviation of one trial, the unit of the resolution
     intercept, intercept_stderr : the error extrapolated to epsilon = 0
@@ -59,6 +63,7 @@ class Observable(Fields):
     algorithm: tuple[float, ...]
     stderr: tuple[float, ...]
     error: tuple[float | None, ...]
+    error_stderr: tuple[float, ...] = ()
     tested: bool = True
     scale: float | None = None
     intercept: float | None = None
@@ -140,7 +145,7 @@ class Verdict(Fields):
     trials_needed: int | None = None
     largest_z: float | None = None
     implementation_z: float | None = None
-    rates: Distances = Distances()  # noqa: RUF009  (frozen)
+    rates: Distances = Distances()
     laws: tuple[LawDistance, ...] = ()
     bounds: tuple[Bound, ...] = ()
     statements: tuple[str, ...] = ()

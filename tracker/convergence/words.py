@@ -52,20 +52,27 @@ def _regime(v: Verdict) -> Iterator[str]:
         f"{name} {distance:.3g}" + ("" if rate is None or name != v.regime else f" (shrinking as epsilon^{rate:.2f})")
         for name, distance, rate in known
     )
-    along = f"alpha = epsilon^{v.path:g}" if v.path is not None else f"alpha/epsilon = {v.ratio:g}" if v.ratio else "one mode"
+    along = (
+        f"alpha = epsilon^{v.path:g}"
+        if v.path is not None
+        else f"alpha/epsilon = {v.ratio:g}"
+        if v.ratio
+        else "one mode"
+    )
     yield f"regime: {v.regime} ({along}); distance at epsilon = {v.epsilons[-1]:g}: {shown}"
 
 
 def _limit(v: Verdict, tested: int) -> str:
     if v.limit_verdict == "unavailable":
         return "unavailable: order only, limit not independently validated"
-    name = {"path": "the solution of the ODE"}.get(v.reference, f"the {v.regime} diffusion")
+    name = _limit_name(v)
+    unit = "of their size" if v.reference == "path" else "standard deviations"
     exact = v.largest_z is None
     how = "exact values" if exact else f"{v.trials} trials at each epsilon"
     if v.limit_verdict == "confirmed":
         return (
             f"confirmed at resolution {v.resolution:g}: as epsilon -> 0 the algorithm tends to {name}; {tested} statistics are "
-            f"within {v.resolution_reached:.2g} standard deviations ({how})"
+            f"within {v.resolution_reached:.2g} {unit} ({how})"
         )
     if v.limit_verdict == "rejected":
         z = "" if exact else f", largest |z| = {v.largest_z:.1f}"
@@ -76,23 +83,32 @@ def _limit(v: Verdict, tested: int) -> str:
             "only; take smaller --epsilons"
         )
     return (
-        f"inconclusive at resolution {v.resolution:g}: {v.resolution_reached:.2g} standard deviations are not excluded by {how}; "
+        f"inconclusive at resolution {v.resolution:g}: {v.resolution_reached:.2g} {unit} are not excluded by {how}; "
         f"about --trials {v.trials_needed} would decide"
     )
+
+
+def _limit_name(v: Verdict) -> str:
+    if v.reference == "path":
+        return "the solution of the ODE"
+    return "the diffusion" if v.path is None and not v.ratio else f"the {v.regime} diffusion"
 
 
 def _implementation(v: Verdict, tested: int) -> str:
     where = f"the engine at epsilon = {v.epsilons[0]:g}"
     z = "" if v.implementation_z is None else f", largest |z| = {v.implementation_z:.1f}"
-    many = f"{v.trials} trials of " if v.trials > 1 else ""
+    many = f"{v.trials} trials of " if v.trials > 1 else "a run of "
+    agree, have, reject = (
+        ("agree", "do not have", "neither reject") if v.trials > 1 else ("agrees", "does not have", "neither rejects")
+    )
     if v.implementation_verdict == "unavailable":
         return "unavailable: no exact law of the algorithm to compare with"
     if v.implementation_verdict == "confirmed":
-        return f"confirmed at resolution {v.resolution:g}: {many}{where} agree with its exact law there ({tested} statistics{z})"
+        return f"confirmed at resolution {v.resolution:g}: {many}{where} {agree} with its exact law there ({tested} statistics{z})"
     if v.implementation_verdict == "rejected":
-        return f"rejected: {many}{where} do not have its exact law there ({tested} statistics{z})"
+        return f"rejected: {many}{where} {have} its exact law there ({tested} statistics{z})"
     return (
-        f"inconclusive: {many}{where} neither reject nor confirm its exact law at resolution {v.resolution:g}; about "
+        f"inconclusive: {many}{where} {reject} nor confirms its exact law at resolution {v.resolution:g}; about "
         f"--trials {v.trials_needed} would decide"
     )
 
@@ -110,5 +126,9 @@ def _order(v: Verdict) -> str:
     exact = v.largest_z is None and v.limit_verdict != "unavailable"
     without = sum(obs.order is None for obs in v.observables if obs.tested)
     text += f" (it tends to {power:g} as epsilon -> 0)" if v.limit_verdict != "unavailable" else ""
-    lacking = "have no leading term, so no slope" if exact else "have no slope of their own: no leading term, or lost in noise"
+    lacking = (
+        "have no leading term, so no slope"
+        if exact
+        else "have no slope of their own: no leading term, or lost in noise"
+    )
     return text + (f"; {without} of the statistics {lacking}" if without else "")
