@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tracker.convergence import along, extrapolation, ladder, moving, order, order_only, regime, words
-from tracker.convergence.distances import bounds, law_distances
+from tracker.convergence.distances import bounds, law_distances, law_gap
 from tracker.convergence.exact import Exact, OutOfReach, exact_values
 from tracker.convergence.rare import set_aside
 from tracker.convergence.request import MOST_STEPS, Request
@@ -162,6 +162,7 @@ def _judged(rungs: Ladder, exact: Exact, request: Request) -> Verdict:
             rates=rates,
             laws=law_distances(exact, rungs.epsilons),
             bounds=found,
+            law_gap=law_gap(done.tallies[last], exact) if last in done.tallies else None,
             notes=(*notes, *more, *_missing_law(exact)),
         ),
         tested,
@@ -206,6 +207,7 @@ def _observables(rungs: Ladder, exact: Exact, done: _Trials, limit: Judged, scal
                 stderr=tuple(stderr[:, j].tolist()),
                 error=tuple(errors[:, j].tolist()),
                 error_stderr=tuple(stderr[:, j].tolist()),
+                exact_error=None if truth is None else tuple(truth.tolist()),
                 tested=in_test,
                 scale=float(scale[j]),
                 intercept=float(limit.discrepancy[j]) if in_test else None,

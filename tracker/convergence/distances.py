@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.convergence.verdict import Bound, LawDistance
+from tracker.convergence.verdict import Bound, LawDistance, LawGap
 from tracker.limits.law import ks, w1
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ CONFIDENCE, SURE = 0.05, 0.01  # of the statement; of a rejection
 POINTS = 8001  # of the grid on which distribution functions are compared
 RESAMPLES, RESAMPLED = 400, 4000  # samples, and trials in each: the quantile scales with 1 / sqrt(trials)
 RESAMPLE_SEED = 20_171
+FIGURE_POINTS, EMPTY = 400, 1e-4
 ALLOWANCE = 2.0  # times the exact distance: further away than this, and surely so, is wrong
 
 
@@ -115,6 +116,26 @@ def bounds(tally: Tally, exact: Exact, epsilon: float, delta: float) -> tuple[Bo
     unit = float(np.std(tally.theta))
     word: Word = "confirmed" if distance + width < delta * unit else "inconclusive"
     return ks_bound, Bound("w1", epsilon, R, distance, width, distance + width, own_w1, word)
+
+
+def law_gap(tally: Tally, exact: Exact) -> LawGap | None:
+    """The difference of distribution functions for a figure, where the limit has mass."""
+    if exact.law is None or len(exact.law.box) != 1 or not tally.theta.size:
+        return None
+    x = grid_of(exact.law)
+    total = distribution(exact.law, x).sum(axis=0)
+    held = x[(total > EMPTY) & (total < 1.0 - EMPTY)]
+    x = np.linspace(held[0], held[-1], FIGURE_POINTS)
+    # the ends of the order (mode, theta) are at the box's edge, where the trials of a mode before this one are all counted
+    wide = np.concatenate([x, [max(exact.law.box[0, 1], float(tally.theta.max()))]])
+    F = distribution(exact.law, wide)
+    found = lexicographic_gap(empirical(tally.theta, tally.mode, wide, len(F)), F)
+    own = lexicographic_gap(distribution(exact.laws[-1], wide), F) if exact.laws else None
+
+    def rows(gap: Array) -> tuple[tuple[float, ...], ...]:
+        return tuple(tuple(row) for row in gap[:, :-1].tolist())
+
+    return LawGap(tuple(x.tolist()), exact.panel.modes, rows(found), None if own is None else rows(own))
 
 
 def _word(found: float, band: float, sure: float, exact: float | None, delta: float) -> Word:

@@ -109,7 +109,9 @@ def build(
     _refuse(scenario)
     keys: Any = _chosen(scenario, sampler)
     if getattr(keys, "skew", None) == "random":
-        drawn = 'skew = "random" is drawn for each trial, so there is no one limit: give a matrix, e.g. one that was drawn'
+        drawn = (
+            'skew = "random" is drawn for each trial, so there is no one limit: give a matrix, e.g. one that was drawn'
+        )
         raise ScenarioError([f'samplers "{keys.name}": {drawn}'])
     if path is not None and not (math.isfinite(path) and path > 0.0):
         raise ValueError(f"path: {path} must be a finite number above 0; alpha = epsilon^path")

@@ -59,7 +59,7 @@ def of_triple(N: int) -> list[Functional]:
 
     def entry(part: int, *where: int) -> Callable[[Array, Array, Array], Array]:
         def f(theta: Array, D: Array, S: Array) -> Array:
-            return np.asarray((theta, D, S)[part][(slice(None), *where)])
+            return np.asarray([trial[where] for trial in (theta, D, S)[part]])
 
         return f
 

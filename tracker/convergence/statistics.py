@@ -137,13 +137,7 @@ def _column(s: Statistic, sample: Sample, minima: Array) -> Array:
         return np.asarray(sample.early_theta[:, s.a] * theta[:, s.b])
     if s.kind == "square_error":
         return np.asarray(np.sum((theta - minima[mode]) ** 2, axis=1))
-    inside = {
-        "mean": lambda: theta[:, s.a],
-        "second": lambda: theta[:, s.a] * theta[:, s.b],
-        "fourth": lambda: theta[:, s.a] ** 4,
-        "cosine": lambda: np.cos(theta.sum(axis=1)),
-    }
-    return np.asarray(here * inside[s.kind]())
+    return np.asarray(here * _function(s, tuple(theta.T)))
 
 
 def of_moments(panel: Panel, moments: Moments, lagged: Array, stay: Array) -> Array:

@@ -52,6 +52,7 @@ class Observable(Fields):
 
     stderr, error_stderr : of the algorithm's value and of the error; 0 for exact values. Coupled paths share their noise with
         the limit's, so that their error is known far better than their value.
+    exact_error : the error without the noise of trials, where theory has it
     tested : whether the verdicts rest on it; the others are sums of tested ones, shown because people ask for them
     scale : the standard deviation of one trial, the unit of the resolution
     intercept, intercept_stderr : the error extrapolated to epsilon = 0
@@ -64,6 +65,7 @@ class Observable(Fields):
     stderr: tuple[float, ...]
     error: tuple[float | None, ...]
     error_stderr: tuple[float, ...] = ()
+    exact_error: tuple[float, ...] | None = None
     tested: bool = True
     scale: float | None = None
     intercept: float | None = None
@@ -110,6 +112,19 @@ class Bound(Fields):
 
 
 @dataclass(frozen=True)
+class LawGap(Fields):
+    """N = 1, for a figure: F - F_limit along (mode, theta) at the smallest epsilon; one row of numbers for each mode.
+
+    theta : where; found : of the trials; exact : of the algorithm's own law, None where not known
+    """
+
+    theta: tuple[float, ...]
+    modes: tuple[str, ...]
+    found: tuple[tuple[float, ...], ...]
+    exact: tuple[tuple[float, ...], ...] | None
+
+
+@dataclass(frozen=True)
 class Verdict(Fields):
     """The answer to "does the algorithm converge weakly to its limit?".
 
@@ -120,7 +135,7 @@ class Verdict(Fields):
     trials : per epsilon that was simulated; ``simulated`` says which
     trials_needed : would decide, where a verdict is inconclusive
     rates : order in epsilon at which each of ``distances`` shrinks; about 0 for a wrong limit
-    laws, bounds : distances between laws, N = 1
+    laws, bounds, law_gap : distances between laws, N = 1; the last, drawn in figures, is not in the JSON object
     statements : the result in sentences; notes : what was left out, and why
     """
 
@@ -148,6 +163,7 @@ class Verdict(Fields):
     rates: Distances = Distances()
     laws: tuple[LawDistance, ...] = ()
     bounds: tuple[Bound, ...] = ()
+    law_gap: LawGap | None = None
     statements: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -158,7 +174,7 @@ class Verdict(Fields):
 
     def json(self) -> dict[str, Any]:
         """Return the object that ``tracker limit --json`` prints."""
-        return dict(jsonable(_plain(self)))
+        return {key: value for key, value in jsonable(_plain(self)).items() if key != "law_gap"}
 
     def __str__(self) -> str:
         return "\n".join([f"{self.scenario}, {self.sampler}", *self.statements, *(f"note: {n}" for n in self.notes)])

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from tracker.convergence.verdict import Verdict
 
 REFERENCES = {
-    "moments": "exact moments of the switched diffusion",
-    "density": "the density of the switched diffusion, solved numerically",
+    "moments": "exact moments",
+    "density": "the density of the limit, solved numerically",
     "diffusion": "none that is independent",
     "path": "the ODE of (theta, D, S), solved to 1e-12",
 }
