@@ -100,13 +100,31 @@ def _hessian(cost: Any, theta: Array) -> Array:
     return out[0]
 
 
+class Witness:
+    """Sees the ledgers of a shard, in which the engine leaves the whole state of the samplers, D among it."""
+
+    state: Array
+
+    def load(self, empty: simulate.Snapshot) -> simulate.Snapshot | None:
+        """Remember where the state will be; nothing was done before."""
+        self.state = empty.ledgers[0].state
+        return None
+
+    def due(self) -> bool:
+        """Never: nothing is kept."""
+        return False
+
+    def save(self, snapshot: simulate.Snapshot) -> None:
+        """Keep nothing."""
+
+
 def _rung(ladder: Ladder, rung: int, trials: int) -> Array:
     """theta, D and S of the engine at T, shape (trials, J)."""
     scenario = ladder.at(rung, trials=trials, seed=rung_seed(ladder.scenario.seed, rung))
-    problem = built(scenario)
-    ledgers, _, _ = simulate.carry_out(problem, range(trials))
+    problem, witness = built(scenario), Witness()
+    simulate.simulate(problem, range(trials), keeper=witness)
     rows = []
-    for row in ledgers[0].state:
+    for row in witness.state:
         state = unpack(problem.contestants[0].parameters, scenario.dimension, row)
         rows.append(np.concatenate([state.theta, state.D.T.ravel(), to_pairs(state.S)]))
     return np.array(rows)

@@ -44,6 +44,7 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "resets": ("trial", "sampler"),
 }
 RENAMED = {"theta": "theta_trace"}  # a variable cannot share its name with one of its axes
+LEADING = ("sampler", "trial", "time")  # axes that come first in the dataset, in this order
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,19 @@ class Run:
     arrays: Mapping[str, NDArray[Any]] = field(repr=False)
     problem: Problem = field(repr=False)
     path: Path | None = None
+
+    def report(self, path: str | Path) -> None:
+        """Write the page of this run to ``path``: one HTML file that needs nothing else."""
+        from importlib import import_module
+        from pathlib import Path
+
+        # by name: reports look at runs, so runs cannot know them
+        import_module("tracker.reports.report").write_report(self, Path(path))
+
+    def _repr_html_(self) -> str:
+        from importlib import import_module
+
+        return str(import_module("tracker.reports.notebook").run_html(self))
 
     @cached_property
     def dataset(self) -> xarray.Dataset:
@@ -93,5 +107,5 @@ class Run:
             RENAMED.get(name, name): xarray.Variable(axes, self.arrays[name]) for name, axes in DIMENSIONS.items()
         }
         dataset = xarray.Dataset(variables, coords=coordinates)
-        leading = [axis for axis in ("sampler", "trial", "time") if axis in dataset.dims]
+        leading = [axis for axis in LEADING if axis in dataset.dims]
         return dataset.transpose(*leading, ...)

@@ -1,0 +1,139 @@
+"""Two runs on the same trials: what is told, what is refused, and when a script fails."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import tracker
+from tracker.cli import app
+from tracker.reports.compare import NotPaired, compare, failures, parse_condition
+from tracker.runs import Run
+
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "scenarios" / "example_a.toml").read_text()
+SHORT = ("trials=8", "steps=300", "record_every=20", "chain.alpha=0.02", 'chain.initial="stationary"')
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The same world with a small and a larger step, and another world."""
+    base = tmp_path_factory.mktemp("runs")
+    changes = {"small": (), "large": ("samplers.skewed.epsilon=0.1",), "other": ("seed=2",)}
+    for name, more in changes.items():
+        tracker.run(tracker.parse(TEXT, settings=(*SHORT, *more)), base / name, executor=1)
+    return {name: base / name for name in changes}
+
+
+def invoke(*arguments: object) -> Any:
+    return CliRunner().invoke(app, ["compare", *map(str, arguments)])
+
+
+def test_ratios_are_those_of_paired_trials(folders: dict[str, Path]) -> None:
+    first, second = (tracker.open_run(folders[name]) for name in ("small", "large"))
+    found = {(c.sampler, c.quantity): c for c in compare(first, second)}
+    one, two = (r.arrays["by_mode"][:, 0].sum(axis=1) for r in (first, second))
+    logs = np.log(two[:, 1] / two[:, 0]) - np.log(one[:, 1] / one[:, 0])
+    change = found["skewed", "tracking_error"]
+    assert change.ratio.estimate == pytest.approx(math.exp(logs.mean()), rel=1e-12)
+    assert change.ratio.wins == int((logs < 0).sum())
+    for baseline in ("frozen", "oracle"):  # the same in both runs, zeros included
+        assert found[baseline, "tracking_error"].ratio[:3] == (1.0, 1.0, 1.0)
+
+
+def test_a_run_against_itself_is_level(folders: dict[str, Path]) -> None:
+    done = invoke(
+        folders["small"], folders["small"], "--json", "--fail-if", "tracking_error.* > 1", "--fail-if", "recovery.* < 1"
+    )
+    assert done.exit_code == 0
+    assert {row["ratio"]["estimate"] for row in json.loads(done.stdout)["changes"]} == {1.0}
+
+
+def test_conditions_decide_the_exit_code(folders: dict[str, Path], tmp_path: Path) -> None:
+    """Ten times the step tracks better here: the condition that it is worse does not hold, its opposite does."""
+    runs = folders["small"], folders["large"]
+    assert invoke(*runs, "--fail-if", "tracking_error.skewed > 1.05").exit_code == 0
+    failed = invoke(*runs, "--fail-if", "tracking_error.skewed.high < 1", "--out", tmp_path / "page.html")
+    assert failed.exit_code == 6
+    assert "failed: tracking_error.skewed.high < 1" in failed.stderr
+    assert "tracking_error" in failed.stdout
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("<svg") == 1
+    assert "large against small" in page
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "tracking_error > 1",
+        "speed.skewed > 1",
+        "tracking_error.skewed = 1",
+        "tracking_error.skewed > x",
+        "a.b.c.d > 1",
+    ],
+)
+def test_conditions_that_mean_nothing_are_refused(text: str, folders: dict[str, Path]) -> None:
+    done = invoke(folders["small"], folders["large"], "--fail-if", text)
+    assert done.exit_code == 2
+    assert "QUANTITY.SAMPLER" in done.stderr
+
+
+def test_an_unknown_sampler_is_refused_with_the_known_ones(folders: dict[str, Path]) -> None:
+    done = invoke(folders["small"], folders["large"], "--fail-if", "tracking_error.fast > 1")
+    assert done.exit_code == 2
+    assert "skewed" in done.stderr
+
+
+def test_what_is_not_paired_is_refused(folders: dict[str, Path]) -> None:
+    done = invoke(folders["small"], folders["other"])
+    assert done.exit_code == 2
+    assert "not paired" in done.stderr
+    assert "seed: 1 and 2" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        (("trials=7",), "trials"),
+        (("steps=299",), "steps"),
+        (("chain.alpha=0.03",), "chain"),
+        (('samplers.skewed.name="x"',), "samplers"),
+    ],
+)
+def test_reasons_not_to_pair(settings: tuple[str, ...], reason: str, folders: dict[str, Path]) -> None:
+    first = tracker.open_run(folders["small"])
+    other = tracker.parse(TEXT, settings=(*SHORT, *settings))
+    trial = np.arange(other.trials)
+    second = Run(other, first.summary, {**first.arrays, "trial": trial}, first.problem)
+    with pytest.raises(NotPaired, match=reason):
+        compare(first, second)
+
+
+def test_the_same_words_but_other_paths_are_not_paired(folders: dict[str, Path]) -> None:
+    first = tracker.open_run(folders["small"])
+    second = Run(
+        first.scenario, first.summary, {**first.arrays, "switches": first.arrays["switches"] + 1}, first.problem
+    )
+    with pytest.raises(NotPaired, match="different paths"):
+        compare(first, second)
+
+
+def test_nothing_holds_of_a_ratio_that_is_not_known(folders: dict[str, Path]) -> None:
+    run = tracker.open_run(folders["small"])
+    change = compare(run, run)[0]
+    unknown = change._replace(ratio=change.ratio._replace(estimate=math.nan, low=math.nan, high=math.nan))
+    conditions = [parse_condition(f"tracking_error.skewed {sign} 1") for sign in ("<", ">", "<=", ">=")]
+    assert failures([unknown], conditions) == []
+    assert len(failures([change], conditions)) == 2  # 1 <= 1 and 1 >= 1
+
+
+def test_a_folder_without_a_run_is_exit_code_7(folders: dict[str, Path], tmp_path: Path) -> None:
+    assert invoke(folders["small"], tmp_path).exit_code == 7
+    assert CliRunner().invoke(app, ["report", str(tmp_path)]).exit_code == 7

@@ -1,0 +1,375 @@
+"""The page of a run: what it holds, that it is the same twice, that no text of a scenario becomes markup."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tracker
+from tracker import simulate
+from tracker.reports import diagnostics
+from tracker.reports.drawing import FORMATS, figure_bytes
+from tracker.reports.exhibit import Answer, Exhibit, Listing, Omitted, Section, Shown, Table, Verdict
+from tracker.reports.page import render
+from tracker.reports.report import exhibits, report, write_figures
+from tracker.reports.style import COLOURS, INK, MUTED, figure, looks
+from tracker.reports.verdict import verdict
+from tracker.reports.view import View
+
+ROOT = Path(__file__).parents[1]
+KEYS = [
+    "one-trial", "error-over-time", "running-mean", "after-a-switch", "right-basin", "comparison", "density", "dwell-times",
+    "regime", "skew-path", "diagnostics",
+]  # fmt: skip
+LARGEST = 1_500_000
+
+HOSTILE = [
+    "<script>alert(1)</script>", "</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<svg onload=alert(1)>",
+    '"><script>alert(1)</script>', "'><img src=//evil.example/x>", "<iframe src=https://evil.example></iframe>",
+    "javascript:alert(1)", "<a href='javascript:alert(1)'>x</a>", "</style><script>alert(1)</script>", "</title><script>x</script>",
+    "</pre><script>alert(1)</script>", "<!-- --><script>alert(1)</script>", "--><script>alert(1)</script>", "<![CDATA[<script>]]>",
+    "{{ 7 * 7 }}", "{% raw %}", "{{ ''.__class__ }}", "${7*7}", "#{7*7}", "<%= 7 * 7 %>", "&lt;script&gt;", "&#60;script&#62;",
+    "&amp;lt;", "<body onload=alert(1)>", "<link rel=stylesheet href=https://evil.example/x.css>", "<meta http-equiv=refresh>",
+    "<base href=https://evil.example/>", "<form action=https://evil.example><input></form>", "<object data=x></object>",
+    "<embed src=x>", "<math><mi//xlink:href='data:x,<script>'></math>", "<table background=https://evil.example/x>",
+    "<style>@import 'https://evil.example/x.css'</style>", "<video><source onerror=alert(1)></video>", "<details open ontoggle=x>",
+    "<marquee onstart=alert(1)>", "<input autofocus onfocus=alert(1)>", "<p style=background:url(https://evil.example/x)>",
+    "\u202ereversed", "\u0000null", "\u2028line", "\ufeffmark", "a\u0301\u0301\u0301", "<\u200bscript>", "＜script＞", "\\u003cscript\\u003e",
+    "%3Cscript%3E", "' OR 1=1 --", "<ScRiPt SrC=//evil.example></sCrIpT>",
+]  # fmt: skip
+
+
+class Reader(HTMLParser):
+    """Collects the tags, attributes and text of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def assert_harmless(text: str) -> Reader:
+    """No script, no frame, no event, no address but places on the page and pictures in it."""
+    reader = Reader(text)
+    assert not set(reader.tags) & {
+        "script",
+        "iframe",
+        "object",
+        "embed",
+        "form",
+        "base",
+        "link",
+        "img",
+        "video",
+        "math",
+        "marquee",
+    }
+    for tag, name, value in reader.attributes:
+        assert not name.startswith("on"), (tag, name)
+        if name in ("href", "src", "xlink:href", "action", "background", "data"):
+            assert value.startswith(("#", "data:image/png;base64,")), (tag, name, value)
+    assert "@import" not in text.partition("</style>")[0]
+    return reader
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tracker.Run:
+    """A tiny run with switches, S that moves, several samplers; interpreted, so that nothing is compiled for it."""
+    text = (ROOT / "scenarios" / "example_a.toml").read_text()
+    more = [
+        {"name": "skewed", "kind": "accelerated", "epsilon": 0.05, "beta": 2.0, "skew": 0.7},
+        {"name": "classical", "kind": "langevin", "epsilon": 0.05, "beta": 2.0},
+        {"name": "wander", "kind": "wandering", "epsilon": 0.05, "beta": 2.0, "skew": 0.1, "skew_step": 0.2, "skew_bounds": [-0.5, 0.5]},
+    ]  # fmt: skip
+    settings = (
+        "trials=6",
+        "steps=160",
+        "record_every=4",
+        "chain.alpha=0.05",
+        'chain.initial="stationary"',
+        "burn_in=8",
+    )
+    scenario = tracker.parse(text, settings=settings).replace(samplers=more, description="Two bowls.")
+    loop = simulate.advance.interpreted
+
+    def quietly(*arguments: object) -> None:
+        with np.errstate(over="ignore"):  # streams count modulo 2^64
+            loop(*arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(simulate, "advance", quietly)
+        return tracker.run(scenario, tmp_path_factory.mktemp("run") / "tiny", executor=1)
+
+
+@pytest.fixture(scope="module")
+def page(run: tracker.Run) -> str:
+    return report(run)
+
+
+def test_every_question_is_answered_in_order_or_left_out_with_a_reason(run: tracker.Run, page: str) -> None:
+    found = exhibits(run)
+    assert [item.key for item in found] == KEYS
+    for item in found:
+        if isinstance(item, Omitted):
+            assert item.reason
+            assert item.reason in Reader(page).words or any(item.reason in words for words in Reader(page).words)
+            continue
+        assert re.search(r"\d", item.caption), item.caption  # computed, not a phrase
+        assert item.alt
+        assert item.table.rows
+        assert all(len(row) == len(item.table.columns) for row in item.table.rows)
+    assert [item.key for item in found if isinstance(item, Omitted)] == ["running-mean"]
+    order = [page.index(f'id="{item.key}"') for item in found if isinstance(item, Exhibit)]
+    assert order == sorted(order)
+
+
+def test_baselines_are_in_every_table_of_samplers(run: tracker.Run) -> None:
+    for item in exhibits(run):
+        if isinstance(item, Exhibit) and item.table.columns[0] == "sampler":
+            names = [row[0] for row in item.table.rows]
+            assert {"frozen", "oracle"} <= set(names), item.key
+
+
+def test_a_page_stands_alone_and_is_small(page: str) -> None:
+    reader = assert_harmless(page)
+    assert len(page.encode()) < LARGEST
+    assert "://" not in page
+    assert page.count("<svg") == len(KEYS) - 1
+    assert all(value for tag, name, value in reader.attributes if tag == "svg" and name == "aria-label")
+    assert "prefers-color-scheme: dark" in page
+    assert "@media print" in page
+    names = [value for _, name, value in reader.attributes if name == "id"]
+    assert len(names) == len(set(names))
+    for _, name, value in reader.attributes:
+        if name in ("href", "xlink:href") and value.startswith("#"):
+            assert value[1:] in names
+
+
+def test_a_page_is_the_same_twice_also_in_another_process(run: tracker.Run, page: str, tmp_path: Path) -> None:
+    program = "import sys\nfrom tracker.runs import open_run\nopen_run(sys.argv[1]).report(sys.argv[2])"
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "12345"}
+    command = [sys.executable, "-c", program, str(run.path), str(tmp_path / "again.html")]
+    subprocess.run(command, check=True, env=env, timeout=600)
+    assert (tmp_path / "again.html").read_bytes() == page.encode()
+
+
+def test_provenance_repeats_the_run(run: tracker.Run, page: str) -> None:
+    words = " ".join(Reader(page).words)
+    assert run.summary["hash"] in words
+    assert run.summary["scenario"]["sha256"] in words
+    assert run.scenario.toml().strip() in "".join(Reader(page).words)
+    assert f"tracker run {run.scenario.name}.toml" in words
+
+
+# --- hostile text
+
+
+def test_hostile_strings_in_a_scenario_stay_text(run: tracker.Run) -> None:
+    """In every free text of a file: the description and the comments. All other fields refuse them."""
+    assert len(HOSTILE) == 50
+    printable = [text for text in HOSTILE if "\u0000" not in text]
+    source = run.scenario.toml() + "".join(f"# {text}\n" for text in printable if "\u2028" not in text)
+    hostile = run.scenario.replace(description=" | ".join(HOSTILE)).written_as(source)
+    view = View(tracker.Run(hostile, run.summary, run.arrays, run.problem))
+    from tracker.reports import provenance
+    from tracker.reports.report import overview, subtitle
+
+    text = render(view.scenario.name, subtitle(view), [Section("", (), (overview(view),)), provenance.section(view)])
+    words = "".join(assert_harmless(text).words)
+    for one in printable:
+        assert one in words
+    assert_harmless(hostile._repr_html_())
+
+
+@pytest.mark.parametrize("field", ["name", "samplers.skewed.name", "modes.one.name", "chain.initial"])
+def test_hostile_strings_are_no_names(field: str, run: tracker.Run) -> None:
+    import json
+
+    for one in HOSTILE:
+        with pytest.raises(tracker.ScenarioError):
+            tracker.parse(run.scenario.toml(), settings=(f"{field}={json.dumps(one)}",))
+
+
+@pytest.mark.parametrize("one", HOSTILE)
+def test_hostile_strings_anywhere_in_a_page_stay_text(one: str) -> None:
+    with figure(height=1.0) as fig:
+        fig.subplots().plot([0, 1])
+    table = Table((one, one), ((one, 1.0), (one, one)))
+    items = (
+        Exhibit("key", one, one, one, fig, table),
+        Omitted("k", one, one),
+        Shown(one, table),
+        Listing(one, one, folded=True),
+    )
+    box = Verdict((one,), (Answer(one, one, one, "good"),))
+    text = render(one, one, [Section(one, (one,), items)] * 1, box)
+    assert one in "".join(assert_harmless(text).words)
+
+
+# --- figures
+
+
+def test_figures_alone_in_every_format(run: tracker.Run, tmp_path: Path) -> None:
+    marks = {"pdf": b"%PDF", "png": b"\x89PNG", "svg": b"<?xml"}
+    written = write_figures(run, tmp_path, "svg")
+    assert [path.stem for path in written] == [key for key in KEYS if key != "running-mean"]
+    with figure() as fig:
+        fig.subplots().plot([0, 1])
+    for kind in FORMATS:
+        first = figure_bytes(fig, kind)
+        assert first.startswith(marks[kind])
+        assert figure_bytes(fig, kind) == first
+
+
+def luminance(colour: str) -> float:
+    """As WCAG 2 defines it."""
+    parts = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def schemes() -> Iterator[dict[str, str]]:
+    text = (ROOT / "tracker" / "reports" / "page.html.j2").read_text()
+    for block in re.findall(r":root \{([^}]*)\}", text):
+        yield dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block))
+
+
+def test_text_has_contrast_in_light_and_dark() -> None:
+    assert contrast("#777777", "#ffffff") == pytest.approx(
+        4.48, abs=0.005
+    )  # control: the known case just below the line
+    found = list(schemes())
+    assert len(found) == 2
+    for scheme in found:
+        pairs = [("ink", "paper"), ("muted", "paper"), ("ink", "panel"), ("muted", "panel"), ("link", "paper")]
+        pairs += [(tone, f"{tone}-panel") for tone in ("good", "warn", "bad")]
+        for text, ground in pairs:
+            assert contrast(scheme[text], scheme[ground]) >= 4.5, (text, ground)
+        for n in range(len(COLOURS)):  # lines, which also differ by their dashes
+            assert contrast(scheme[f"sampler-{n}"], scheme["paper"]) >= 2.0
+    assert found[0]["ink"] == INK
+    assert found[0]["muted"] == MUTED
+    assert [found[0][f"sampler-{n}"] for n in range(len(COLOURS))] == list(COLOURS)
+
+
+def test_no_two_samplers_look_alike() -> None:
+    names = [f"s{n}" for n in range(20)]
+    found = looks([*names, "frozen", "oracle"])
+    assert len({(look.color, str(look.linestyle)) for look in found.values()}) == 22
+    assert looks(["frozen", "a"])["a"] == looks(["a", "b"])["a"]
+
+
+# --- the verdict
+
+
+def with_arrays(run: tracker.Run, **changes: np.ndarray) -> tracker.Run:
+    return tracker.Run(run.scenario, run.summary, {**run.arrays, **changes}, run.problem)
+
+
+def warnings_of(run: tracker.Run) -> str:
+    view = View(run)
+    return "\n".join(verdict(view, diagnostics.health(view)).warnings)
+
+
+def test_the_box_answers_three_questions_and_warns_first(run: tracker.Run) -> None:
+    view = View(run)
+    found = verdict(view, diagnostics.health(view))
+    assert [answer.question for answer in found.answers] == ["Did it track?", "Which sampler?", "Can I trust it?"]
+    assert "Only 6 trials" in found.warnings[0]
+    assert found.answers[2].mark == "with care"
+
+
+def test_a_result_whose_axes_do_not_belong_together_is_not_to_be_used(run: tracker.Run) -> None:
+    """The planted fault of a time axis shifted by one record is found by recomputing the errors."""
+    assert "not to be used" not in warnings_of(run)
+    assert "not to be used" in warnings_of(with_arrays(run, mode=np.roll(run.arrays["mode"], 1, axis=1)))
+
+
+def test_bounds_and_divergence_are_told(run: tracker.Run) -> None:
+    assert "S is at its bounds" not in warnings_of(with_arrays(run, skew=0.0 * run.arrays["skew"]))
+    assert "wander: S is at its bounds 100 %" in warnings_of(with_arrays(run, skew=0.0 * run.arrays["skew"] + 0.5))
+
+
+def test_no_better_than_standing_still_is_said(run: tracker.Run) -> None:
+    """Samplers with frozen's own numbers close none of the gap."""
+    by_mode = run.arrays["by_mode"].copy()
+    by_mode[:, :3] = by_mode[:, 3:4]
+    view = View(with_arrays(run, by_mode=by_mode))
+    first, second, _ = verdict(view, diagnostics.health(view)).answers
+    assert first.mark == "no"
+    assert second.mark == "undecided"
+
+
+# --- notebooks
+
+
+def test_notebooks_show_the_verdict_and_the_scenario(run: tracker.Run) -> None:
+    text = run._repr_html_()
+    assert "Did it track?" in text
+    assert "oracle" in text
+    assert_harmless(text)
+    assert "wandering" in run.scenario._repr_html_()
+
+
+# --- the command
+
+
+def test_run_ends_with_a_page_unless_told_otherwise(
+    run: tracker.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run itself is replaced by one that is there; the page is really drawn."""
+    from typer.testing import CliRunner
+
+    from tracker import runs
+    from tracker.cli import app
+
+    place = tmp_path / "run"
+    place.mkdir()
+    here = tracker.Run(run.scenario, run.summary, run.arrays, run.problem, place)
+    monkeypatch.setattr(runs, "run", lambda *_, **__: here)
+    (tmp_path / "x.toml").write_text(run.scenario.toml())
+    arguments = ["run", str(tmp_path / "x.toml"), "--out", str(place)]
+    quiet = CliRunner().invoke(app, [*arguments, "--no-report"])
+    assert quiet.exit_code == 0
+    assert not list(place.iterdir())
+    monkeypatch.delenv("TRACKER_NO_REPORT")
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0
+    assert "writing the report" in done.stderr
+    assert f"report: {place / 'report.html'}" in done.stdout.replace("\n", "")
+    assert_harmless((place / "report.html").read_text(encoding="utf-8"))
+
+
+def test_the_report_command_writes_page_and_figures(run: tracker.Run, tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from tracker.cli import app
+
+    done = CliRunner().invoke(app, ["report", str(run.path), "--out", str(tmp_path / "p.html"), "--figures", "png"])
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[0] == str(tmp_path / "p.html")
+    assert sorted(path.stem for path in (tmp_path / "figures").glob("*.png")) == sorted(set(KEYS) - {"running-mean"})
+    assert not (run.path / "report.html").exists()  # type: ignore[operator]
