@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from tracker.cli.guard import REFUSED, USAGE, Refused, say
+from tracker.cli.guard import CHECK, REFUSED, USAGE, Refused, say
 from tracker.cli.progress import reporter
 from tracker.cli.show import console, number, print_json, table
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tracker.convergence import Observable, Verdict
-
-FAILED = 6
 
 
 def check_file(
@@ -63,7 +61,7 @@ def check_file(
     else:
         print_verdict(verdict)
     if verdict.rejected:
-        raise Refused(FAILED, "rejected: see above")
+        raise Refused(CHECK, "rejected: see above")
 
 
 def _numbers(text: str) -> list[float]:
