@@ -370,7 +370,7 @@ def test_the_page_shows_the_figures_and_stands_alone(example_b: Verdict, tmp_pat
     ]
     text = page.read_text(encoding="utf-8")
     assert text.count('class="chart"') == 3
-    assert "http" not in text
+    assert "://" not in text
     assert "confirmed" in text
 
 
