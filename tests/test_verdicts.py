@@ -226,7 +226,7 @@ def test_level_differences_never_validate(monkeypatch: pytest.MonkeyPatch) -> No
 
     scenario = with_settings(D, ["start=[0.3, -0.2]"])  # a point: no density, so no independent limit
     monkeypatch.setattr(coupling, "read_field", wrong)
-    verdict = tracker.check_limit(scenario, epsilons=[1 / 4, 1 / 8, 1 / 16], resolution=0.1)
+    verdict = tracker.check_limit(scenario, epsilons=[1 / 8, 1 / 16, 1 / 32], resolution=0.1)
     assert verdict.limit_verdict == "unavailable"
     assert verdict.order.estimate == pytest.approx(1.0, abs=0.5)
     assert any("covariance" in note for note in verdict.notes), "the way out is named"

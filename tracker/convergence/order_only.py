@@ -90,8 +90,10 @@ def check(rungs: Ladder, request: Request, reason: str) -> Verdict:
             raise ScenarioError([str(error)]) from error
         observables.append(_observable(rungs, functional.name, found))
         noise = found.gradient_noise
-    judged, size = (None, 0) if rungs.adaptive or N > 2 else _implementation(rungs, request)
+    judged, size, why_not = (None, 0, "") if rungs.adaptive or N > 2 else _implementation(rungs, request)
     notes = [f"{STATEMENT}: {reason}", "limit and algorithm are values of coupled paths, not of the engine"]
+    if why_not:
+        notes.append(f"the implementation cannot be judged: {why_not}")
     if noise == "left out":
         notes.append("the gradient noise of costs with data is left out of the coupled paths; it vanishes in the limit")
     sharpest = min((o.order for o in observables if o.order is not None), key=_width, default=Order())
@@ -154,14 +156,15 @@ def _observable(rungs: Ladder, name: str, found: Any) -> Observable:
     )
 
 
-def _implementation(rungs: Ladder, request: Request) -> tuple[Judged | None, int]:
+def _implementation(rungs: Ladder, request: Request) -> tuple[Judged | None, int, str]:
     """N = 1, 2: the engine at the largest step against the algorithm's own law, which a point start does not keep away."""
     first = replace(rungs, steps=rungs.steps[:1])
-    laws, _ = algorithm_laws(first, request.note)
+    laws, why_not = algorithm_laws(first, request.note)
     if not laws:
-        return None, 0
+        return None, 0, why_not
     panel = density_panel(rungs.scenario.dimension, tuple(m.name for m in rungs.scenario.modes), halves=rungs.halves)
     exact = of_law(panel, laws[0], stay_algorithm(rungs, 0))
     count = request.trials or extrapolation.trials_for(request.resolution, len(panel.tested), 1.0)
     tally = Engine(rungs, panel, count, [0], request.tell, request.workers, request.max_steps).run(0)
-    return extrapolation.implementation(tally, exact, request.resolution, len(panel.tested)), len(panel.tested)
+    tested = len(panel.tested)
+    return extrapolation.implementation(tally, exact, request.resolution, tested), tested, ""
