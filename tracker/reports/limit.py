@@ -9,8 +9,9 @@ import numpy as np
 
 from tracker.reports.exhibit import Answer, Exhibit, Item, Omitted, Section, Shown, Table
 from tracker.reports.exhibit import Verdict as Box
-from tracker.reports.page import number, render
+from tracker.reports.page import render
 from tracker.reports.style import COLOURS, LINES, MARKERS, MUTED, figure, legend
+from tracker.reports.words import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
