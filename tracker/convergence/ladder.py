@@ -126,8 +126,9 @@ def build(
         longest = MOST_STEPS * largest if epsilons is None else MOST_STEPS * max(epsilons)
         horizon = own if own <= longest * (1 + WHOLE) else 2.0 ** math.floor(math.log2(longest))
     if epsilons is None:
-        first = max(LEAST_STEPS, math.ceil(horizon / largest - WHOLE))
-        first += first % 2
+        # even, for T / 2; and 1 / epsilon whole where a short whole T allows it, because coupled levels ask for that
+        unit = math.lcm(2, int(horizon)) if horizon == int(horizon) <= 2 * LEAST_STEPS else 2
+        first = unit * math.ceil(max(LEAST_STEPS, horizon / largest - WHOLE) / unit)
         counts = tuple(first * 2**rung for rung in range(RUNGS))
     else:
         counts = _whole(epsilons, horizon)

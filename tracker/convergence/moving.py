@@ -106,7 +106,7 @@ def _limit(rungs: Ladder, found: Triple, delta: float, trials: int, *, random: b
         return extrapolation.limit_from_exact(
             rungs.epsilons, found.algorithm, found.limit, found.scale, delta, len(found.names)
         )
-    # the statistics of a rung are taken as independent, which makes the largest |z| a little too easy to reach, not too hard
+    # the statistics are taken as independent: the quantile of the largest |z| is then a little too large, never too small
     c = extrapolation.weights(rungs.epsilons)
     covariance = np.diag((c[:, None] ** 2 * found.stderr**2).sum(axis=0))
     return extrapolation.judge_sampled(c @ (found.algorithm - found.limit), covariance, found.scale, delta, trials)
