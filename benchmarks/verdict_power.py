@@ -269,7 +269,7 @@ def main() -> None:
             waiting = [pool.submit(outcome, index, r, asked.trials, asked.resolution) for r in missing]
             for r, future in zip(missing, waiting, strict=True):
                 known.add(index, r, future.result())
-            found = [known.found[index, r] for r in range(count)]
+            found = [known.found[key] for key in sorted(known.found) if key[0] == index]
             print(row(case, found), flush=True)
             right += found if not case.caught_by else []
     print(f"\nboth correct engines together, {len(right)} replicates:")
