@@ -35,7 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "limits": {"scenario", "chain", "skew", "costs", "compiled", "streams", "keys", "plain"},
     "references": {"scenario", "costs", "compiled", "streams", "keys", "plain"},
     "runs": {"scenario", "simulate", "loop", "metrics", "chain", "skew", "bins", "plain", "__version__"},
-    "convergence": {"scenario", "simulate", "limits", "metrics", "runs", "plain"},
+    "convergence": {"scenario", "simulate", "limits", "metrics", "runs", "plain", "chain", "skew", "samplers.base"},
     "reports": {"metrics", "limits", "references", "convergence", "runs", "scenario", "chain", "skew", "bins", "plain"},
     "cli": {
         "runs", "scenario", "simulate", "costs", "samplers", "metrics", "limits", "references", "convergence", "reports",

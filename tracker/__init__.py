@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tracker.convergence import Verdict, check_limit
     from tracker.runs import Run, Sweep, open_run, run, sweep
     from tracker.scenario import Scenario, ScenarioError, load, parse
 
@@ -22,13 +23,27 @@ _HOMES = {
     "Scenario": "tracker.scenario",
     "ScenarioError": "tracker.scenario",
     "Sweep": "tracker.runs",
+    "Verdict": "tracker.convergence",
+    "check_limit": "tracker.convergence",
     "load": "tracker.scenario",
     "open_run": "tracker.runs",
     "parse": "tracker.scenario",
     "run": "tracker.runs",
     "sweep": "tracker.runs",
 }
-__all__ = ["Run", "Scenario", "ScenarioError", "Sweep", "load", "open_run", "parse", "run", "sweep"]
+__all__ = [
+    "Run",
+    "Scenario",
+    "ScenarioError",
+    "Sweep",
+    "Verdict",
+    "check_limit",
+    "load",
+    "open_run",
+    "parse",
+    "run",
+    "sweep",
+]
 
 
 def __getattr__(name: str) -> Any:

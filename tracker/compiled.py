@@ -46,7 +46,8 @@ T = TypeVar("T")
 PACKAGE = Path(__file__).resolve().parent
 CACHE_VARIABLE = "TRACKER_CACHE_DIR"
 STALE_AFTER_DAYS = 30
-WITHOUT_KERNELS = ("cli", "metrics", "reports", "runs")  # rooms that cannot change machine code, as a test holds
+# rooms that cannot change machine code, as a test holds
+WITHOUT_KERNELS = ("cli", "convergence", "metrics", "reports", "runs")
 
 # error_model "numpy": a division that may raise keeps numba from pruning reference counts in the loop (3 times slower).
 _OPTIONS: dict[str, Any] = {"error_model": "numpy"}

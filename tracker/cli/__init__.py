@@ -206,6 +206,84 @@ def status(
 
 @app.command()
 @guarded
+def limit(
+    file: File,
+    sampler: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which sampler.", show_default="the first")
+    ] = None,
+    epsilons: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,C", help="Step sizes, at least three.", show_default="five halvings"),
+    ] = None,
+    horizon: Annotated[
+        float | None, typer.Option(metavar="T", help="Time at which laws are compared.", show_default="steps x epsilon")
+    ] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            metavar="R", help="Simulate every step size with R trials.", show_default="exact values where known"
+        ),
+    ] = None,
+    resolution: Annotated[
+        float | None,
+        typer.Option(
+            metavar="D", help="Standard deviations below which no difference is looked for.", show_default="0.05"
+        ),
+    ] = None,
+    path: Annotated[
+        float | None,
+        typer.Option(
+            metavar="POWER",
+            help="alpha = epsilon^POWER: frozen above 1, averaged below.",
+            show_default="alpha/epsilon kept",
+        ),
+    ] = None,
+    settings: Settings = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write a page and its figures.", show_default="none")
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, max=4096, help="Threads; results do not depend on it.", show_default="all cores"),
+    ] = None,
+    json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    max_steps: MaxSteps = None,
+) -> None:
+    """Check whether a sampler converges weakly to its limit, and whether the engine is that sampler.
+
+    Two verdicts: the limit (what the algorithm tends to as epsilon goes to 0) and the implementation (the engine at the
+    largest epsilon against its exact law there). Exit code 6 if one is rejected.
+
+    For example:
+
+        tracker limit scenarios/example_a.toml
+
+        tracker limit scenarios/example_a.toml --trials 12000 --resolution 0.05
+
+        tracker limit scenarios/example_a.toml --path 0.5 --json
+    """
+    from tracker.cli.limit import check_file
+
+    check_file(
+        file,
+        sampler,
+        epsilons,
+        horizon,
+        trials,
+        resolution,
+        path,
+        settings or [],
+        _limits(max_steps, None, None),
+        out,
+        workers,
+        json,
+        quiet,
+    )
+
+
+@app.command()
+@guarded
 def validate(
     file: File,
     settings: Settings = None,

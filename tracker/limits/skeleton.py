@@ -66,7 +66,7 @@ def stops(field: Field, visits: Visits, alpha: float) -> Ints:
 
 def end_times(field: Field, visits: Visits) -> Array:
     """The time at which the continuous chain ends each visit, shape (trials, visits)."""
-    rates = -np.diag(field.generator)
+    rates = np.abs(np.diag(field.generator))  # not minus: 1 / -0.0 would end a visit for ever before it began
     with np.errstate(divide="ignore"):
         return np.cumsum(visits.exponentials / rates[visits.modes], axis=1)
 

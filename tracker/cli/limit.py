@@ -1,0 +1,103 @@
+"""``tracker limit``: does the algorithm converge weakly to its limit? Two verdicts, and the numbers behind them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from tracker.cli.guard import CHECK, REFUSED, USAGE, Refused, say
+from tracker.cli.progress import reporter
+from tracker.cli.show import console, number, print_json, table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from tracker.convergence import Observable, Verdict
+
+
+def check_file(
+    file: Path,
+    sampler: str | None,
+    epsilons: str | None,
+    horizon: float | None,
+    trials: int | None,
+    resolution: float | None,
+    path: float | None,
+    settings: Sequence[str],
+    limits: Mapping[str, float],
+    out: Path | None,
+    workers: int | None,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Check the limit of a sampler in ``file``; a rejection ends in exit code 6."""
+    from tracker.scenario import load
+
+    ladder = None if epsilons is None else _numbers(epsilons)
+    scenario = load(file, settings)
+
+    from tracker.convergence import check_limit
+    from tracker.convergence.request import TooManySteps
+
+    with reporter(quiet=quiet) as progress:
+        try:
+            verdict = check_limit(
+                scenario, sampler, ladder, horizon, trials, resolution, path, progress, workers=workers, **limits
+            )
+        except TooManySteps as error:
+            raise Refused(REFUSED, str(error)) from None
+        except ValueError as error:
+            if getattr(error, "problems", None) is not None:
+                raise  # of the scenario: the guard lists them
+            raise Refused(USAGE, str(error)) from None
+    if out is not None:
+        from tracker.reports.limit import write_page
+
+        say(f"page: {write_page(verdict, out)}")
+    if json:
+        print_json(verdict.json())
+    else:
+        print_verdict(verdict)
+    if verdict.rejected:
+        raise Refused(CHECK, "rejected: see above")
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise Refused(USAGE, f"--epsilons: {text!r} must be numbers with commas between, like 0.1,0.05,0.025") from None
+
+
+def print_verdict(verdict: Verdict) -> None:
+    """Print what was found, for people."""
+    screen = console()
+    screen.print(Text(f"{verdict.scenario}, {verdict.sampler}"))
+    first, last = verdict.epsilons[0], verdict.epsilons[-1]
+    head = ("", "limit", f"at {first:.4g}", f"at {last:.4g}", "its error", "slope", "exact slope")
+    screen.print(table(head, [_row(observable) for observable in verdict.observables]))
+    if any(not observable.tested for observable in verdict.observables):
+        screen.print(Text("* shown, not tested"))
+    if verdict.laws:
+        rows = [(f"{law.epsilon:g}", f"{law.w1:.9f}", f"{law.ks:.9f}") for law in verdict.laws]
+        screen.print(table(("law of theta to the limit's, epsilon", "W1", "KS"), rows))
+    for line in verdict.statements:
+        screen.print(Text(line))
+    for note in verdict.notes:
+        screen.print(Text(f"note: {note}"))
+
+
+def _row(o: Observable) -> tuple[str, ...]:
+    noise = o.error_stderr[-1] if o.error_stderr else 0.0
+    error = number(o.error[-1], 3) + (f" ± {number(noise, 2)}" if noise > 0.0 else "")
+    return (
+        o.name + ("" if o.tested else " *"),
+        number(o.limit, 6),
+        number(o.algorithm[0], 6),
+        number(o.algorithm[-1], 6),
+        error,
+        "none" if o.order is None else number(o.order.estimate, 4),
+        number(o.order.exact, 4) if o.order is not None else "-",
+    )

@@ -1,0 +1,8 @@
+"""The weak-convergence check: simulation against theory, and a verdict with error rates (MATH.md sections 3 to 5, 7)."""
+
+from __future__ import annotations
+
+from tracker.convergence.check import check_limit
+from tracker.convergence.verdict import Distances, Observable, Order, Verdict
+
+__all__ = ["Distances", "Observable", "Order", "Verdict", "check_limit"]

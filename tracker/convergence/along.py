@@ -1,0 +1,116 @@
+"""alpha = epsilon^P: which of the three limits, how far, and how fast. Exact laws, no simulation but for the implementation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tracker.convergence import extrapolation, order, regime, words
+from tracker.convergence.sampling import Engine
+from tracker.convergence.verdict import Observable, Order, Verdict
+from tracker.scenario import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from tracker.convergence.ladder import Ladder
+    from tracker.convergence.regime import Three
+    from tracker.convergence.request import Request
+
+    Array = NDArray[np.float64]
+
+
+def check(rungs: Ladder, request: Request) -> Verdict:
+    """Judge the approach to the limit that P names."""
+    delta = request.resolution
+    three, own, reference = _exact(rungs, request.note)
+    name, power = regime.expected_regime(rungs.path), regime.approach(rungs.path)
+    limit = getattr(three, name)
+    if limit is None:
+        raise ScenarioError([f"path: the {name} limit of these costs is not computed here: use quadratic costs"])
+    panel = regime.total_panel(rungs.scenario.dimension, tuple(mode.name for mode in rungs.scenario.modes))
+    count = request.trials or extrapolation.trials_for(delta, len(panel.tested), 1.0)
+    tally = Engine(rungs, panel, count, [0], request.tell, request.workers, request.max_steps).run(0)
+    scale = np.sqrt(np.diag(tally.covariance))
+    h = np.array(rungs.epsilons) ** power
+    judged = extrapolation.limit_from_exact(h.tolist(), own, limit, scale, delta, len(panel.tested))
+    implementation = extrapolation.implementation(tally, own[0], delta, len(panel.tested))
+    far, rates = regime.distances(three, own, rungs.epsilons)
+    verdict = judged.verdict
+    nearest = min((d, n) for n, d in ((n, far[n]) for n in regime.NAMES) if d is not None)[1]
+    if verdict == "confirmed" and nearest != name:
+        verdict = "inconclusive"  # another limit is nearer at the smallest step: no name without the distance
+    return words.with_statements(
+        Verdict(
+            scenario=rungs.scenario.name,
+            sampler=rungs.sampler,
+            ratio=rungs.alpha(len(rungs.steps) - 1) / rungs.epsilons[-1],
+            regime=name,
+            horizon=rungs.horizon,
+            reference="moments" if reference == "moments" else "density",
+            epsilons=rungs.epsilons,
+            observables=_observables(rungs, panel.names, own, limit, scale, judged.discrepancy, power),
+            order=order.overall_exact(rungs.epsilons, own - limit, scale, power=power),
+            distances=far,
+            limit_verdict=verdict,
+            implementation_verdict=implementation.verdict,
+            resolution=delta,
+            resolution_reached=judged.reached,
+            path=rungs.path,
+            alphas=tuple(rungs.alpha(rung) for rung in range(len(rungs.steps))),
+            trials=count,
+            simulated=rungs.epsilons[:1],
+            trials_needed=implementation.needed,
+            implementation_z=implementation.largest_z,
+            rates=rates,
+            notes=_nearer(rungs, name, nearest),
+        ),
+        len(panel.tested),
+    )
+
+
+def _nearer(rungs: Ladder, name: str, nearest: str) -> tuple[str, ...]:
+    if nearest == name:
+        return ()
+    smallest = rungs.epsilons[-1]
+    return (
+        f"at epsilon = {smallest:g} the {nearest} limit is still nearer than the {name} one: take smaller --epsilons",
+    )
+
+
+def _exact(rungs: Ladder, tell: Callable[[str], None]) -> tuple[Three, Array, str]:
+    if all(keys.cost == "quadratic" for keys in rungs.scenario.modes):
+        return (*regime.quadratic_limits(rungs), "moments")
+    if rungs.scenario.dimension > 2:
+        raise ScenarioError(
+            ["path: exact laws are needed, and exist for quadratic costs or N = 1, 2: leave --path out"]
+        )
+    own, why_not = regime.density_algorithm(rungs, tell)
+    if len(own) < len(rungs.steps):
+        raise ScenarioError([f"path: exact laws are needed, and {why_not}"])
+    return regime.density_limits(rungs, tell), own, "density"
+
+
+def _observables(
+    rungs: Ladder, names: tuple[str, ...], own: Array, limit: Array, scale: Array, intercept: Array, power: float
+) -> tuple[Observable, ...]:
+    found = []
+    for j, name in enumerate(names):
+        error = own[:, j] - limit[j]
+        slope: Order | None = order.exact_order(rungs.epsilons, error, float(abs(limit[j]) + scale[j]), power=power)
+        found.append(
+            Observable(
+                name=name,
+                limit=float(limit[j]),
+                algorithm=tuple(own[:, j].tolist()),
+                stderr=(0.0,) * len(own),
+                error=tuple(error.tolist()),
+                scale=float(scale[j]),
+                intercept=float(intercept[j]),
+                order=slope,
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,242 @@
+"""The check: a ladder of step sizes, theory and trials, two verdicts reported apart."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tracker.convergence import along, extrapolation, ladder, moving, order, order_only, regime, words
+from tracker.convergence.distances import bounds, law_distances, law_gap
+from tracker.convergence.exact import Exact, OutOfReach, exact_values
+from tracker.convergence.rare import set_aside
+from tracker.convergence.request import MOST_STEPS, Request
+from tracker.convergence.sampling import Engine, Tally
+from tracker.convergence.verdict import Distances, Observable, Order, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tracker.convergence.extrapolation import Judged
+    from tracker.convergence.ladder import Ladder
+    from tracker.convergence.request import Progress
+    from tracker.convergence.verdict import Bound
+    from tracker.scenario import Scenario
+
+    Array = NDArray[np.float64]
+
+RESOLUTION = 0.05
+LEAST_TRIALS = 100
+
+
+def check_limit(
+    scenario: Scenario,
+    sampler: str | None = None,
+    epsilons: Sequence[float] | None = None,
+    horizon: float | None = None,
+    trials: int | None = None,
+    resolution: float | None = None,
+    path: float | None = None,
+    progress: Progress | None = None,
+    *,
+    workers: int | None = None,
+    max_steps: float = MOST_STEPS,
+) -> Verdict:
+    """Check whether a sampler converges weakly to its limit, and whether the engine is that sampler.
+
+    Parameters
+    ----------
+    sampler : str, optional
+        Its name; the first of the scenario by default.
+    epsilons : sequence of float, optional
+        The ladder, at least three; five halvings by default (see ``ladder``).
+    horizon : float, optional
+        T; by default steps x epsilon of the scenario, or less where that takes very many steps.
+    trials : int, optional
+        Simulate every step size with so many trials each. Without it the algorithm's values are exact where theory has them, and
+        trials are run only to judge the implementation, as many as the resolution needs.
+    resolution : float, optional
+        delta, 0.05 by default: discrepancies below delta standard deviations of a statistic are not looked for.
+    path : float, optional
+        P of alpha = epsilon^P, in place of the scenario's ratio: the frozen (P > 1) and averaged (P < 1) limits, by exact laws.
+    progress : callable, optional
+        Called as ``progress(done, total, note)``.
+    workers : int, optional
+        Threads; the result does not depend on it.
+    max_steps : float
+        Of all trials together; more is refused.
+
+    Raises
+    ------
+    ScenarioError
+        For what has no limit here: a random skew, a schedule, interventions, a sweep.
+    ValueError
+        For an argument that makes no sense.
+    """
+    delta = _checked_resolution(resolution)
+    if trials is not None and trials < LEAST_TRIALS:
+        raise ValueError(f"trials: {trials} must be at least {LEAST_TRIALS}: means over fewer are not nearly normal")
+    rungs = ladder.build(scenario, sampler, epsilons, horizon, path)
+    request = Request(trials, delta, progress or (lambda *_: None), workers, max_steps)
+    if rungs.adaptive:
+        return moving.check(rungs, request)
+    if path is not None:
+        return along.check(rungs, request)
+    try:
+        exact = exact_values(rungs, request.note)
+    except OutOfReach as reason:
+        return order_only.check(rungs, request, str(reason))
+    return _judged(rungs, exact, request)
+
+
+def _checked_resolution(resolution: float | None) -> float:
+    delta = RESOLUTION if resolution is None else float(resolution)
+    if not (math.isfinite(delta) and 0.0 < delta <= 1.0):
+        raise ValueError(f"resolution: {resolution} must be above 0 and at most 1 (standard deviations)")
+    return delta
+
+
+class _Trials(NamedTuple):
+    """What was simulated: every rung, or the largest step and, for N = 1, the smallest too."""
+
+    tallies: dict[int, Tally]
+    every: bool
+
+
+def _judged(rungs: Ladder, exact: Exact, request: Request) -> Verdict:
+    delta = request.resolution
+    every = request.trials is not None or exact.algorithm is None
+    inflation = float(np.linalg.norm(extrapolation.weights(rungs.epsilons))) if every else 1.0
+    count = request.trials or extrapolation.trials_for(delta, len(exact.panel.tested), max(1.0, inflation))
+    exact, notes = set_aside(exact, count)
+    last = len(rungs.steps) - 1
+    wanted = (
+        list(range(last + 1))
+        if every
+        else [0, last]
+        if exact.law is not None and rungs.scenario.dimension == 1
+        else [0]
+    )
+    engine = Engine(rungs, exact.panel, count, wanted, request.tell, request.workers, request.max_steps)
+    done = _Trials({rung: engine.run(rung) for rung in wanted}, every)
+    tested = len(exact.panel.tested)
+    scale = np.sqrt(np.diag(done.tallies[0].covariance))
+    if every:
+        ordered = [done.tallies[rung] for rung in wanted]
+        limit = extrapolation.limit_from_samples(rungs.epsilons, ordered, exact.limit, delta, tested)
+        total = order.overall_sampled(rungs.epsilons, ordered, exact.limit, exact.algorithm, tested)
+    else:
+        assert exact.algorithm is not None  # or every rung would have been simulated
+        limit = extrapolation.limit_from_exact(rungs.epsilons, exact.algorithm, exact.limit, scale, delta, tested)
+        errors = (exact.algorithm - exact.limit)[:, :tested]
+        total = order.overall_exact(rungs.epsilons, errors, scale[:tested])
+    own = None if exact.largest is None else extrapolation.implementation(done.tallies[0], exact.largest, delta, tested)
+    found = bounds(done.tallies[last], exact, rungs.epsilons[-1], delta) if last in done.tallies else ()
+    limit, own = _with_bounds(limit, own, found, every=every)
+    far, rates, more = _regime(rungs, exact, done, request)
+    return words.with_statements(
+        Verdict(
+            scenario=rungs.scenario.name,
+            sampler=rungs.sampler,
+            ratio=rungs.ratio,
+            regime="switched",
+            horizon=rungs.horizon,
+            reference=exact.reference,
+            epsilons=rungs.epsilons,
+            observables=_observables(rungs, exact, done, limit, scale),
+            order=total,
+            distances=far,
+            limit_verdict=limit.verdict,
+            implementation_verdict="unavailable" if own is None else own.verdict,
+            resolution=delta,
+            resolution_reached=limit.reached,
+            alphas=tuple(rungs.alpha(rung) for rung in range(last + 1)),
+            trials=count,
+            simulated=tuple(rungs.epsilons[rung] for rung in wanted),
+            trials_needed=max(filter(None, (limit.needed, own.needed if own else None)), default=None),
+            largest_z=limit.largest_z,
+            implementation_z=None if own is None else own.largest_z,
+            rates=rates,
+            laws=law_distances(exact, rungs.epsilons),
+            bounds=found,
+            law_gap=law_gap(done.tallies[last], exact) if last in done.tallies else None,
+            notes=(*notes, *more, *_missing_law(exact)),
+        ),
+        tested,
+    )
+
+
+def _missing_law(exact: Exact) -> list[str]:
+    if exact.largest is None:
+        return [f"the algorithm's own law is out of reach, so the implementation cannot be judged: {exact.why_not}"]
+    return [f"the algorithm's values are simulated, not exact: {exact.why_not}"] if exact.algorithm is None else []
+
+
+def _with_bounds(
+    limit: Judged, own: Judged | None, found: tuple[Bound, ...], *, every: bool
+) -> tuple[Judged, Judged | None]:
+    """A whole law that is surely too far away rejects what was simulated: the limit, or the implementation."""
+    if not any(bound.verdict == "rejected" for bound in found):
+        return limit, own
+    if every:
+        return limit._replace(verdict="rejected", needed=None), own
+    return limit, own and own._replace(verdict="rejected", needed=None)
+
+
+def _observables(rungs: Ladder, exact: Exact, done: _Trials, limit: Judged, scale: Array) -> tuple[Observable, ...]:
+    panel, tested, levels = exact.panel, len(exact.panel.tested), len(rungs.steps)
+    if done.every:
+        values = np.array([done.tallies[rung].mean for rung in range(levels)])
+        stderr = np.array([done.tallies[rung].stderr for rung in range(levels)])
+    else:
+        assert exact.algorithm is not None
+        values, stderr = exact.algorithm, np.zeros_like(exact.algorithm)
+    errors = values - exact.limit
+    found = []
+    for j, name in enumerate(panel.names):
+        truth = None if exact.algorithm is None else (exact.algorithm - exact.limit)[:, j]
+        in_test = j < tested
+        found.append(
+            Observable(
+                name=name,
+                limit=float(exact.limit[j]),
+                algorithm=tuple(values[:, j].tolist()),
+                stderr=tuple(stderr[:, j].tolist()),
+                error=tuple(errors[:, j].tolist()),
+                error_stderr=tuple(stderr[:, j].tolist()),
+                exact_error=None if truth is None else tuple(truth.tolist()),
+                tested=in_test,
+                scale=float(scale[j]),
+                intercept=float(limit.discrepancy[j]) if in_test else None,
+                intercept_stderr=float(limit.uncertainty[j]) if in_test and done.every else None,
+                order=_slope(rungs, errors[:, j], stderr[:, j], truth, float(abs(exact.limit[j]) + scale[j])),
+            )
+        )
+    return tuple(found)
+
+
+def _slope(rungs: Ladder, error: Array, stderr: Array, truth: Array | None, size: float) -> Order | None:
+    exact = None if truth is None else order.exact_order(rungs.epsilons, truth, size)
+    if not stderr.any():
+        return exact
+    if truth is not None and exact is None:
+        return None  # no leading term: there is nothing to fit
+    return order.sampled_order(rungs.epsilons, error, stderr, truth)
+
+
+def _regime(rungs: Ladder, exact: Exact, done: _Trials, request: Request) -> tuple[Distances, Distances, list[str]]:
+    """Distances to the three limits at the smallest epsilon."""
+    N, last = rungs.scenario.dimension, len(rungs.steps) - 1
+    if exact.reference == "moments":
+        three, own = regime.quadratic_limits(rungs)
+    else:
+        own = done.tallies[last].mean[None] if exact.algorithm is None else exact.algorithm
+        own = regime.totals(exact.panel, own, N)
+        others = regime.density_limits(rungs, request.note, switched=False)
+        three = others._replace(switched=regime.totals(exact.panel, exact.limit, N))
+    far, rates = regime.distances(three, own, rungs.epsilons)
+    lost = [name for name, limit in zip(regime.NAMES, three, strict=True) if limit is None]
+    return far, rates, [f"distance to the {name} limit: not computed for these costs" for name in lost]

@@ -1,0 +1,170 @@
+"""Where no independent law of the limit exists: the order by coupled levels, and nothing more.
+
+Notes
+-----
+MATH.md section 3, caution (ii): level differences converge with slope 1 to whatever limit the code has, right or wrong. So no
+verdict comes from here but ``unavailable``: order only, limit not independently validated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tracker import limits
+from tracker.convergence import extrapolation, order, words
+from tracker.convergence.exact import algorithm_laws, stay_algorithm
+from tracker.convergence.sampling import Engine
+from tracker.convergence.statistics import density_panel, of_law
+from tracker.convergence.verdict import Distances, Observable, Order, Verdict
+from tracker.scenario import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from tracker.convergence.extrapolation import Judged
+    from tracker.convergence.ladder import Ladder
+    from tracker.convergence.request import Request
+
+    Array = NDArray[np.float64]
+
+TRIALS = 4000  # for each level
+MOST_COORDINATES = 3  # of theta, and of D and S, whose order is shown
+STATEMENT = "order only, limit not independently validated"
+
+
+class Functional(NamedTuple):
+    """A function of theta (trials, N), or of theta, D (trials, pairs, N) and S (trials, N, N), and its name."""
+
+    name: str
+    f: Callable[..., Any]
+
+
+def of_theta(N: int) -> list[Functional]:
+    """The first coordinates and the squared length."""
+
+    def coordinate(a: int) -> Callable[[Array], Array]:
+        return lambda theta: theta[:, a]
+
+    found = [Functional(f"E[theta_{a + 1}]", coordinate(a)) for a in range(min(N, MOST_COORDINATES))]
+    return [*found, Functional("E[|theta|^2]", lambda theta: np.sum(theta**2, axis=1))]
+
+
+def of_triple(N: int) -> list[Functional]:
+    """The first coordinates of theta and of the first D, and the first S(i, j), for Algorithm 1."""
+
+    def entry(part: int, *where: int) -> Callable[[Array, Array, Array], Array]:
+        def f(theta: Array, D: Array, S: Array) -> Array:
+            return np.asarray([trial[where] for trial in (theta, D, S)[part]])
+
+        return f
+
+    first = range(min(N, MOST_COORDINATES))
+    found = [Functional(f"E[theta_{a + 1}]", entry(0, a)) for a in first]
+    found += [Functional(f"E[D(2,1)_{a + 1}]", entry(1, 0, a)) for a in first]
+    return [*found, Functional("E[S(2,1)]", entry(2, 1, 0))]
+
+
+def check(rungs: Ladder, request: Request, reason: str) -> Verdict:
+    """Return the order with its interval; the implementation is judged where the algorithm's own law is known."""
+    if rungs.path is not None:
+        raise ScenarioError(
+            ["path: exact laws are needed, and exist for quadratic costs or N = 1, 2: leave --path out"]
+        )
+    levels = _levels(rungs)
+    N = rungs.scenario.dimension
+    functionals = of_triple(N) if rungs.adaptive else of_theta(N)
+    count = request.trials or TRIALS
+    observables, noise = [], ""
+    for functional in functionals:
+        request.note(f"coupled levels: {functional.name}")
+        try:
+            found = limits.coupled(
+                rungs.at(0), rungs.sampler, functional.f, [rungs.horizon], levels, count, against="limit"
+            )
+        except ValueError as error:
+            raise ScenarioError([str(error)]) from error
+        observables.append(_observable(rungs, functional.name, found))
+        noise = found.gradient_noise
+    judged, size, why_not = (None, 0, "") if rungs.adaptive or N > 2 else _implementation(rungs, request)
+    notes = [f"{STATEMENT}: {reason}", "limit and algorithm are values of coupled paths, not of the engine"]
+    if why_not:
+        notes.append(f"the implementation cannot be judged: {why_not}")
+    if noise == "left out":
+        notes.append("the gradient noise of costs with data is left out of the coupled paths; it vanishes in the limit")
+    sharpest = min((o.order for o in observables if o.order is not None), key=_width, default=Order())
+    return words.with_statements(
+        Verdict(
+            scenario=rungs.scenario.name,
+            sampler=rungs.sampler,
+            ratio=rungs.ratio,
+            regime="switched",
+            horizon=rungs.horizon,
+            reference="diffusion",
+            epsilons=rungs.epsilons,
+            observables=tuple(observables),
+            order=sharpest,
+            distances=Distances(),
+            limit_verdict="unavailable",
+            implementation_verdict="unavailable" if judged is None else judged.verdict,
+            resolution=request.resolution,
+            alphas=tuple(rungs.alpha(rung) for rung in range(len(rungs.steps))),
+            trials=count,
+            simulated=rungs.epsilons,
+            trials_needed=None if judged is None else judged.needed,
+            implementation_z=None if judged is None else judged.largest_z,
+            notes=tuple(notes),
+        ),
+        size,
+    )
+
+
+def _width(slope: Order) -> float:
+    return float("inf") if slope.high is None or slope.low is None else slope.high - slope.low
+
+
+def _levels(rungs: Ladder) -> list[int]:
+    """Steps per unit of time, which the coupling wants whole."""
+    found = [1.0 / epsilon for epsilon in rungs.epsilons]
+    if any(abs(n - round(n)) > 1e-9 * n for n in found):
+        shown = ", ".join(f"{epsilon:g}" for epsilon in rungs.epsilons)
+        raise ValueError(
+            f"epsilons: {shown}: without an exact law the levels are coupled, and 1/epsilon must be whole: "
+            "take --horizon 1, or give --epsilons like 0.125,0.0625,0.03125"
+        )
+    return [round(n) for n in found]
+
+
+def _observable(rungs: Ladder, name: str, found: Any) -> Observable:
+    mean, stderr = found.mean[0], found.stderr[0]
+    value, last = found.value[0], len(found.levels) - 1
+    slope = order.sampled_order(rungs.epsilons, mean, stderr, None)
+    return Observable(
+        name=name,
+        limit=float(value[last] - mean[last]),
+        algorithm=tuple(value.tolist()),
+        stderr=tuple(found.value_stderr[0].tolist()),
+        error=tuple(mean.tolist()),
+        error_stderr=tuple(stderr.tolist()),
+        tested=False,
+        intercept=None,
+        order=slope,
+    )
+
+
+def _implementation(rungs: Ladder, request: Request) -> tuple[Judged | None, int, str]:
+    """N = 1, 2: the engine at the largest step against the algorithm's own law, which a point start does not keep away."""
+    first = replace(rungs, steps=rungs.steps[:1])
+    laws, why_not = algorithm_laws(first, request.note)
+    if not laws:
+        return None, 0, why_not
+    panel = density_panel(rungs.scenario.dimension, tuple(m.name for m in rungs.scenario.modes), halves=rungs.halves)
+    exact = of_law(panel, laws[0], stay_algorithm(rungs, 0))
+    count = request.trials or extrapolation.trials_for(request.resolution, len(panel.tested), 1.0)
+    tally = Engine(rungs, panel, count, [0], request.tell, request.workers, request.max_steps).run(0)
+    tested = len(panel.tested)
+    return extrapolation.implementation(tally, exact, request.resolution, tested), tested, ""

@@ -1,0 +1,185 @@
+"""The statistics that decide: moments of theta and the mode at T, and across T / 2 and T.
+
+Notes
+-----
+MATH.md section 4. For quadratic costs, N = 2 and X = 2, seventeen: p_i(T), E[theta 1{x=i}], E[theta theta' 1{x=i}],
+E[theta(T/2) theta(T)'], P(x(T/2) = x(T) = i); one of the p_i is dropped, or their correlation is singular. Where the
+reference is a density, which knows one time at a time, theta(T/2) enters by its own moments, and E cos(theta_1 + ... + theta_N)
+is added, which no moment up to the second decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tracker.limits.law import Law
+    from tracker.limits.moments import Moments
+
+    Array = NDArray[np.float64]
+
+WHOLE_MATRICES = 8  # dimensions up to which every product theta_a theta_b is a statistic; beyond, the squares only
+
+
+class Sample(NamedTuple):
+    """Trials at T and, where the ladder has it, at T / 2: theta (trials, N), mode (trials,)."""
+
+    theta: Array
+    mode: NDArray[np.int64]
+    early_theta: Array
+    early_mode: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """kind: probability, mean, second, fourth, cosine, square_error; lagged (theta_a(T/2) theta_b(T)), stay (x(T/2) = x(T) = i).
+
+    mode : the indicator, None for all modes; a, b : coordinates; early : at T / 2
+    """
+
+    kind: str
+    mode: int | None = None
+    a: int = 0
+    b: int = 0
+    early: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """All statistics of a check: ``tested`` first, then the ``shown`` ones, which are sums of tested ones."""
+
+    tested: tuple[Statistic, ...]
+    shown: tuple[Statistic, ...]
+    modes: tuple[str, ...]
+
+    @property
+    def all(self) -> tuple[Statistic, ...]:
+        """Tested and shown."""
+        return self.tested + self.shown
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each is called."""
+        return tuple(self._name(s) for s in self.all)
+
+    def _name(self, s: Statistic) -> str:
+        where = "" if s.mode is None else f"; {self.modes[s.mode]}"
+        time = "(T/2)" if s.early else ""
+        a, b = f"theta_{s.a + 1}{time}", f"theta_{s.b + 1}{time}"
+        product = f"{a}^2" if s.a == s.b else f"{a} {b}"
+        inside = {"mean": a, "second": product, "fourth": f"{a}^4", "square_error": "|theta - m_x|^2"}
+        if s.kind == "probability":
+            return f"P(x = {self.modes[s.mode or 0]})"
+        if s.kind == "stay":
+            return f"P(x(T/2) = x(T) = {self.modes[s.mode or 0]})"
+        if s.kind == "lagged":
+            return f"E[theta_{s.a + 1}(T/2) theta_{s.b + 1}(T)]"
+        if s.kind == "cosine":
+            return "E[cos(sum theta)]"
+        return f"E[{inside[s.kind]}{where}]"
+
+
+def moment_panel(N: int, modes: tuple[str, ...], *, halves: bool) -> Panel:
+    """The panel of quadratic costs."""
+    X = len(modes)
+    products = [(a, b) for a in range(N) for b in range(a, N) if N <= WHOLE_MATRICES or a == b]
+    lags = [(a, b) for a in range(N) for b in range(N) if N <= WHOLE_MATRICES or a == b]
+    tested = [Statistic("probability", i) for i in range(X - 1)]
+    tested += [Statistic("mean", i, a) for i in range(X) for a in range(N)]
+    tested += [Statistic("second", i, a, b) for i in range(X) for a, b in products]
+    if halves:
+        tested += [Statistic("lagged", None, a, b) for a, b in lags]
+        tested += [Statistic("stay", i) for i in range(X) if X > 1]
+    return Panel(tuple(tested), (*_sums(N, X, products), Statistic("square_error")), modes)
+
+
+def density_panel(N: int, modes: tuple[str, ...], *, halves: bool) -> Panel:
+    """The panel of other costs, N = 1, 2."""
+    X = len(modes)
+    products = [(a, b) for a in range(N) for b in range(a, N)]
+    tested = [Statistic("probability", i) for i in range(X - 1)]
+    tested += [Statistic("mean", i, a) for i in range(X) for a in range(N)]
+    tested += [Statistic("second", i, a, b) for i in range(X) for a, b in products]
+    tested.append(Statistic("cosine"))
+    if halves:
+        tested += [Statistic("mean", None, a, early=True) for a in range(N)]
+        tested += [Statistic("second", None, a, b, early=True) for a, b in products]
+        tested += [Statistic("stay", i) for i in range(X) if X > 1]
+    shown = [*_sums(N, X, products), *([Statistic("fourth")] if N == 1 else [])]
+    return Panel(tuple(tested), tuple(shown), modes)
+
+
+def _sums(N: int, X: int, products: list[tuple[int, int]]) -> list[Statistic]:
+    """Over modes; with one mode they are the tested ones."""
+    if X == 1:
+        return []
+    return [Statistic("mean", None, a) for a in range(N)] + [Statistic("second", None, a, b) for a, b in products]
+
+
+def evaluate(panel: Panel, sample: Sample, minima: Array) -> Array:
+    """Return every statistic of every trial, shape (trials, J); minima : (X, N), of the modes."""
+    return np.stack([_column(s, sample, minima) for s in panel.all], axis=1)
+
+
+def _column(s: Statistic, sample: Sample, minima: Array) -> Array:
+    theta, mode = (sample.early_theta, sample.early_mode) if s.early else (sample.theta, sample.mode)
+    here = np.ones(len(mode)) if s.mode is None else (mode == s.mode).astype(np.float64)
+    if s.kind == "probability":
+        return here
+    if s.kind == "stay":
+        return here * (sample.early_mode == s.mode)
+    if s.kind == "lagged":
+        return np.asarray(sample.early_theta[:, s.a] * theta[:, s.b])
+    if s.kind == "square_error":
+        return np.asarray(np.sum((theta - minima[mode]) ** 2, axis=1))
+    return np.asarray(here * _function(s, tuple(theta.T)))
+
+
+def of_moments(panel: Panel, moments: Moments, lagged: Array, stay: Array) -> Array:
+    """The statistics from moments at T (no leading axis), E[theta(T/2) theta(T)'] and P(x(T/2) = x(T) = i), shape (J,)."""
+
+    def value(s: Statistic) -> float:
+        if s.kind == "lagged":
+            return float(lagged[s.a, s.b])
+        if s.kind == "square_error":
+            return float(moments.mean_square_error)
+        if s.kind == "stay":
+            return float(stay[s.mode or 0])
+        if s.kind == "probability":
+            return float(moments.probability[s.mode or 0])
+        if s.kind == "mean":
+            return float(moments.mean[s.a] if s.mode is None else moments.mean_by_mode[s.mode, s.a])
+        return float(moments.second[s.a, s.b] if s.mode is None else moments.second_by_mode[s.mode, s.a, s.b])
+
+    return np.array([value(s) for s in panel.all])
+
+
+def of_law(panel: Panel, law: Law, stay: Array) -> Array:
+    """The statistics from a law at T / 2 and T (or at T alone), shape (J,)."""
+
+    def value(s: Statistic) -> float:
+        if s.kind == "stay":
+            return float(stay[s.mode or 0])
+        when = 0 if s.early else -1
+        if s.kind == "probability":
+            return float(law.probability[when, s.mode or 0])
+        found = law.expectation(lambda *theta: _function(s, theta), s.mode)[when]
+        if law.smooth or law.coarse is None:
+            return float(found)
+        coarse = law.coarse.expectation(lambda *theta: _function(s, theta), s.mode)[when]
+        return float(found + (found - coarse) / 3.0)  # finite volumes are of order 2
+
+    return np.array([value(s) for s in panel.all])
+
+
+def _function(s: Statistic, theta: tuple[Any, ...]) -> Any:
+    if s.kind == "mean":
+        return theta[s.a]
+    if s.kind == "second":
+        return theta[s.a] * theta[s.b]
+    return theta[s.a] ** 4 if s.kind == "fourth" else np.cos(sum(theta))

@@ -1,0 +1,200 @@
+"""What a check found: the fields of ``tracker limit --json`` (DESIGN section 4), and the same for people.
+
+Verdicts are ``confirmed``, ``rejected``, ``inconclusive`` or ``unavailable`` (no exact law to compare with).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, is_dataclass
+from html import escape
+from typing import Any, ClassVar, Literal
+
+from tracker.plain import jsonable
+
+Word = Literal["confirmed", "rejected", "inconclusive", "unavailable"]
+Reference = Literal["moments", "density", "diffusion", "path"]
+
+
+class Fields:
+    """A record (a dataclass) whose fields can be asked for by name, as in the JSON object it becomes."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.keys():
+            raise KeyError(name)
+        return getattr(self, name)
+
+    @classmethod
+    def keys(cls) -> list[str]:
+        """The names of the fields."""
+        return list(cls.__dataclass_fields__)
+
+
+@dataclass(frozen=True)
+class Order(Fields):
+    """The slope of log |error| against log epsilon.
+
+    estimate, low, high : fitted over the ladder, with a 95 % interval; None where there is no slope to speak of
+    exact : the same fit to the exact errors, None where they are not known. It is what the estimate is compared with: over
+        a finite ladder it is not 1.
+    """
+
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    exact: float | None = None
+
+
+@dataclass(frozen=True)
+class Observable(Fields):
+    """An expectation, in the limit and for the algorithm at each epsilon; error = algorithm - limit.
+
+    stderr, error_stderr : of the algorithm's value and of the error; 0 for exact values. Coupled paths share their noise with
+        the limit's, so that their error is known far better than their value.
+    exact_error : the error without the noise of trials, where theory has it
+    tested : whether the verdicts rest on it; the others are sums of tested ones, shown because people ask for them
+    scale : the standard deviation of one trial, the unit of the resolution
+    intercept, intercept_stderr : the error extrapolated to epsilon = 0
+    order : None for a functional without a leading term, which has no slope
+    """
+
+    name: str
+    limit: float | None
+    algorithm: tuple[float, ...]
+    stderr: tuple[float, ...]
+    error: tuple[float | None, ...]
+    error_stderr: tuple[float, ...] = ()
+    exact_error: tuple[float, ...] | None = None
+    tested: bool = True
+    scale: float | None = None
+    intercept: float | None = None
+    intercept_stderr: float | None = None
+    order: Order | None = None
+
+
+@dataclass(frozen=True)
+class Distances(Fields):
+    """Distance at the smallest epsilon from the algorithm to each limit; None where it is not computed."""
+
+    frozen: float | None = None
+    switched: float | None = None
+    averaged: float | None = None
+
+
+@dataclass(frozen=True)
+class LawDistance(Fields):
+    """N = 1, at one epsilon: exact distances between the laws of theta, of the algorithm and of the limit."""
+
+    epsilon: float
+    w1: float
+    ks: float
+
+
+@dataclass(frozen=True)
+class Bound(Fields):
+    """N = 1: a distance from the simulated trials to the limit, and what it proves.
+
+    found : between the sample and the limit
+    band : half-width at 95 %: the algorithm's own distance is within ``band`` of ``found``
+    bound : the distance is at most this, with 95 % confidence
+    exact : the algorithm's exact distance; None where not known
+    """
+
+    distance: Literal["ks", "w1"]
+    epsilon: float
+    trials: int
+    found: float
+    band: float
+    bound: float
+    exact: float | None
+    verdict: Word
+
+
+@dataclass(frozen=True)
+class LawGap(Fields):
+    """N = 1, for a figure: F - F_limit along (mode, theta) at the smallest epsilon; one row of numbers for each mode.
+
+    theta : where; found : of the trials; exact : of the algorithm's own law, None where not known
+    """
+
+    theta: tuple[float, ...]
+    modes: tuple[str, ...]
+    found: tuple[tuple[float, ...], ...]
+    exact: tuple[tuple[float, ...], ...] | None
+
+
+@dataclass(frozen=True)
+class Verdict(Fields):
+    """The answer to "does the algorithm converge weakly to its limit?".
+
+    limit_verdict : whether what the algorithm tends to, by extrapolation in epsilon, is the limit
+    implementation_verdict : whether the engine at the largest epsilon has the law that theory gives it there
+    resolution : delta; a discrepancy below delta standard deviations of a statistic is not looked for
+    resolution_reached : the largest discrepancy that was not excluded, in the same unit
+    trials : per epsilon that was simulated; ``simulated`` says which
+    trials_needed : would decide, where a verdict is inconclusive
+    rates : order in epsilon at which each of ``distances`` shrinks; about 0 for a wrong limit
+    laws, bounds, law_gap : distances between laws, N = 1; the last, drawn in figures, is not in the JSON object
+    statements : the result in sentences; notes : what was left out, and why
+    """
+
+    scenario: str
+    sampler: str
+    ratio: float | None
+    regime: str
+    horizon: float
+    reference: Reference
+    epsilons: tuple[float, ...]
+    observables: tuple[Observable, ...]
+    order: Order
+    distances: Distances
+    limit_verdict: Word
+    implementation_verdict: Word
+    resolution: float
+    resolution_reached: float | None = None
+    path: float | None = None
+    alphas: tuple[float, ...] = ()
+    trials: int = 0
+    simulated: tuple[float, ...] = ()
+    trials_needed: int | None = None
+    largest_z: float | None = None
+    implementation_z: float | None = None
+    rates: Distances = Distances()
+    laws: tuple[LawDistance, ...] = ()
+    bounds: tuple[Bound, ...] = ()
+    law_gap: LawGap | None = None
+    statements: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rejected(self) -> bool:
+        """Whether either verdict says no."""
+        return "rejected" in (self.limit_verdict, self.implementation_verdict)
+
+    def json(self) -> dict[str, Any]:
+        """Return the object that ``tracker limit --json`` prints."""
+        return {key: value for key, value in jsonable(_plain(self)).items() if key != "law_gap"}
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.scenario}, {self.sampler}", *self.statements, *(f"note: {n}" for n in self.notes)])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(o.name)}</td><td>{_number(o.limit)}</td><td>{_number(o.algorithm[-1])}</td>"
+            f"<td>{_number(o.error[-1])}</td></tr>"
+            for o in self.observables
+        )
+        lines = "".join(f"<p>{escape(line)}</p>" for line in (*self.statements, *(f"Note: {n}" for n in self.notes)))
+        head = f"<tr><th></th><th>limit</th><th>algorithm at {self.epsilons[-1]:g}</th><th>error</th></tr>"
+        return f"<div><b>{escape(self.scenario)}, {escape(self.sampler)}</b>{lines}<table>{head}{rows}</table></div>"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.6g}"
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    return [_plain(entry) for entry in value] if isinstance(value, tuple) else value
