@@ -12,7 +12,7 @@ levels, where h may be wider than a mode, points within ``WIDE`` of the range of
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -34,11 +34,11 @@ MOST_POINTS = 3_000_000
 class Lattice(NamedTuple):
     """The law with density proportional to exp(-f), as weights on lattice points.
 
-    index (n, r) whole numbers; points (n, r) = spacing * index; weight (n,), sum 1; spacing; error: the last change of
+    cells (n, r) whole numbers; points (n, r) = spacing * cells; weight (n,), sum 1; spacing; error: the last change of
     mass, mean and covariance when the spacing was halved, in units of standard deviations.
     """
 
-    index: NDArray[np.int64]
+    cells: NDArray[np.int64]
     points: Array
     weight: Array
     spacing: float
@@ -57,7 +57,7 @@ class Lattice(NamedTuple):
 
     def marginal(self) -> tuple[Array, Array]:
         """Return the lattice of the first coordinate and its weights, which sum to 1."""
-        first = self.index[:, 0]
+        first = self.cells[:, 0]
         low = first.min()
         weight = np.bincount(first - low, weights=self.weight)
         return self.spacing * (low + np.arange(weight.size)), np.asarray(weight)
@@ -71,7 +71,7 @@ class _Level(NamedTuple):
     settled: bool
 
 
-def integrate(f: Callable[[Array], Array], rank: int, reach: float) -> Lattice:
+def integrate(f: Callable[[Any], Array], rank: int, reach: float) -> Lattice:
     """Return the law proportional to exp(-f(u)), u in R^rank; beyond ``reach`` in any coordinate there is nothing.
 
     f : maps points (n, rank) to values (n,)
@@ -105,7 +105,9 @@ def _level(index: NDArray[np.int64], spacing: float, above: Array, least: float,
     raw = np.exp(-above)
     total = float(raw.sum())
     mass = np.log(total) + index.shape[1] * np.log(spacing) - least
-    return _Level(Lattice(index, spacing * index, raw / total, spacing, np.inf), float(mass), settled)
+    return _Level(
+        Lattice(index, np.asarray(spacing * index, dtype=float), raw / total, spacing, np.inf), float(mass), settled
+    )
 
 
 def _change(before: _Level, after: _Level) -> float:

@@ -183,7 +183,8 @@ def law_of(cost: Any, beta: float, start: Array) -> Posterior:
         reduced = _mixture(cost, beta)
     elif isinstance(cost, Quadratic):
         N = cost.minimum.size
-        reduced = Reduced(cost.minimum, np.zeros((N, 0)), np.linalg.inv(cost.curvature) / beta, _nothing, 0.0)
+        rest = np.asarray(np.linalg.inv(cost.curvature) / beta, dtype=float)
+        reduced = Reduced(cost.minimum, np.zeros((N, 0)), rest, _nothing, 0.0)
     elif isinstance(cost, PolynomialCost) and start.size <= PLANE:
         reduced = _whole(cost, beta, start)
     else:
