@@ -122,7 +122,9 @@ def measured(run: tracker.Run, truth: Truth) -> dict[str, Any]:
     if run.scenario.burn_in:
         kept = theta[:, steps >= run.scenario.burn_in]
         thin = run.scenario.record_every
-        found["iact"] = rounded([[thin * mixing(chain, truth.mean[d]).time for chain in kept[:, :, d]] for d in range(2)])
+        found["iact"] = rounded(
+            [[thin * mixing(chain, truth.mean[d]).time for chain in kept[:, :, d]] for d in range(2)]
+        )
     if run.arrays["skew"].size:
         path = run.arrays["skew"][:, 0]  # (T, R, pairs)
         found["skew_curve"] = rounded(np.sqrt((path[:, at] ** 2).mean(axis=(0, 2))))
@@ -156,7 +158,9 @@ def run_experiment(name: str, workers: int) -> None:
     experiment = EXPERIMENTS[name]
     scenario = with_settings(tracker.load(ROOT / "scenarios" / experiment.file), list(experiment.settings))
     truth = truth_of(scenario)
-    for keys in sorted(scenario.samplers, key=lambda keys: step_nanoseconds(keys, scenario.dimension)):  # cheap ones first
+    for keys in sorted(
+        scenario.samplers, key=lambda keys: step_nanoseconds(keys, scenario.dimension)
+    ):  # cheap ones first
         have = load_numbers().get(name, {}).get("samplers", {})
         if keys.name in have or (experiment.samplers is not None and keys.name not in experiment.samplers):
             continue

@@ -3,8 +3,8 @@
 Notes
 -----
 tau = 1 + 2 sum_{t >= 1} rho(t), rho the autocorrelation, so that the variance of the mean of n draws is about
-tau Var / n. The sum is cut at Sokal's window: the smallest M with M >= 5 tau(M), beyond which noise would be added and
-little else. Autocovariances are averaged over chains, about the mean of all of them (or a given one), so that chains that
+tau Var / n. The sum is cut at Sokal's window: the smallest M with M >= 5 max(tau(M), 2), beyond which noise would be
+added and little else. Autocovariances are averaged over chains, about the mean of all of them (or a given one), so that chains that
 sit in different places count as correlated, not as converged. Tau may be below 1: non-reversible chains can do that.
 """
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 WINDOW = 5.0  # times tau
+SHORTEST = 2.0  # taken for tau where it is smaller: an alternating chain must be seen to alternate
 
 
 class Mixing(NamedTuple):
@@ -54,6 +55,6 @@ def mixing(chains: ArrayLike, mean: float | None = None) -> Mixing:
     if not covariance[0] > 0.0:
         return Mixing(float("nan"), 0, draws)
     sums = 2.0 * np.cumsum(covariance / covariance[0]) - 1.0
-    enough = np.arange(sums.size) >= WINDOW * sums
+    enough = np.arange(sums.size) >= WINDOW * np.maximum(sums, SHORTEST)
     window = int(enough.argmax()) if enough.any() else sums.size - 1
     return Mixing(float(max(sums[window], 1.0 / sums.size)), window, draws)

@@ -28,7 +28,7 @@ WIDE = 0.02  # of the range of f; safe, because a cell is 1/64 of the box and f 
 CELLS = 32  # of the first lattice, to each side of the centre
 TOLERANCE = 1e-11  # of the last change, in units of standard deviations
 LEVELS = 60
-MOST_POINTS = 3_000_000
+MOST_POINTS = 2_000_000
 
 
 class Lattice(NamedTuple):
@@ -92,10 +92,11 @@ def integrate(f: Callable[[Any], Array], rank: int, reach: float) -> Lattice:
             if error < max(TOLERANCE, 32.0 * np.finfo(float).eps * abs(least)):
                 return level.lattice._replace(error=error)
         before = level
-        index = _children(index[values <= least + depth])
-        spacing /= 2.0
-        if len(index) > MOST_POINTS:
+        kept = index[values <= least + depth]
+        if len(kept) << rank > MOST_POINTS:
             break
+        index = _children(kept)
+        spacing /= 2.0
     raise ValueError(
         f"the law is too narrow for its extent: more than {MOST_POINTS} points would be needed to integrate it"
     )
