@@ -19,7 +19,7 @@ from scipy.special import gammainc, gammaincc, ndtr, ndtri, smirnov
 
 from tracker.costs.mixture import MixtureKeys
 from tracker.references.metropolis import draws_of
-from tracker.references.posterior import law_of
+from tracker.references.posterior import reduce
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -91,8 +91,8 @@ def exact_ranks(problems: Sequence[DataSet], plant: Callable[[Any], Any] | None 
     """Return u of each data set and coordinate, shape (count, N): the exact distribution function at the truth."""
     found = []
     for truth, cost in problems:
-        law = law_of(plant(cost) if plant is not None else cost, 1.0, truth)
-        found.append([float(law.cdf(d, truth[d])) for d in range(truth.size)])
+        law = reduce(plant(cost) if plant is not None else cost, 1.0, truth)
+        found.append([float(law.cdf(d, truth[d : d + 1])[0]) for d in range(truth.size)])
     return np.array(found)
 
 

@@ -80,14 +80,7 @@ class Posterior:
         N = self.mean.size
         if isinstance(coordinate, bool) or coordinate != int(coordinate) or not 0 <= coordinate < N:
             raise ValueError(f"coordinate: {coordinate} is not one of 0, ..., {N - 1}: coordinates count from 0")
-        reduced, i = self.reduced, int(coordinate)
-        x = np.asarray(points, dtype=float) - reduced.origin[i]
-        slope = float(np.linalg.norm(reduced.basis[i]))
-        left = float(np.sqrt(reduced.rest[i, i]))
-        if slope <= SLIVER * left:
-            return np.asarray(ndtr(x / left))
-        knots, weight, spacing = reduced.along(i)
-        return np.clip(_distribution(x / slope, left / slope, knots, weight, spacing), 0.0, 1.0)
+        return self.reduced.cdf(int(coordinate), np.asarray(points, dtype=float))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,13 +102,20 @@ class Reduced:
         """The number of coordinates of u."""
         return self.basis.shape[1]
 
-    def along(self, coordinate: int) -> tuple[Array, Array, float]:
-        """Return knots, weights and spacing of the law of u along the direction that moves a coordinate of theta."""
-        return _along(self, coordinate)
+    def cdf(self, coordinate: int, points: Array) -> Array:
+        """Return P(theta[coordinate] <= point) at each of ``points``."""
+        x = points - self.origin[coordinate]
+        slope = float(np.linalg.norm(self.basis[coordinate]))
+        left = float(np.sqrt(self.rest[coordinate, coordinate]))
+        if slope <= SLIVER * left:
+            return np.asarray(ndtr(x / left))
+        knots, weight, spacing = _along(self, coordinate)
+        return np.clip(_distribution(x / slope, left / slope, knots, weight, spacing), 0.0, 1.0)
 
 
 @lru_cache(maxsize=64)
 def _along(reduced: Reduced, coordinate: int) -> tuple[Array, Array, float]:
+    """Return knots, weights and spacing of the law of u along the direction that moves a coordinate of theta."""
     direction = reduced.basis[coordinate]
     turn = _turned(direction / np.linalg.norm(direction))
     lattice = integrate(lambda v: reduced.potential(v @ turn.T), reduced.rank, np.sqrt(reduced.rank) * reduced.reach)
@@ -179,21 +179,25 @@ def chosen_mode(scenario: Scenario, mode: str | None) -> tuple[str, Any]:
 
 def law_of(cost: Any, beta: float, start: Array) -> Posterior:
     """Return the law proportional to exp(-beta C) for built parameters; ``start`` helps to find minimisers."""
-    if isinstance(cost, Mixture):
-        reduced = _mixture(cost, beta)
-    elif isinstance(cost, Quadratic):
-        N = cost.minimum.size
-        rest = np.asarray(np.linalg.inv(cost.curvature) / beta, dtype=float)
-        reduced = Reduced(cost.minimum, np.zeros((N, 0)), rest, _nothing, 0.0)
-    elif isinstance(cost, PolynomialCost) and start.size <= PLANE:
-        reduced = _whole(cost, beta, start)
-    else:
-        kind = "a polynomial of more than 2 variables" if isinstance(cost, PolynomialCost) else type(cost).__name__
-        raise ValueError(f"no exact law is known for {kind}: use references.metropolis, which takes any cost")
+    reduced = reduce(cost, beta, start)
     lattice: Lattice = integrate(reduced.potential, reduced.rank, reduced.reach)
     mean = reduced.origin + reduced.basis @ lattice.mean
     covariance = reduced.rest + reduced.basis @ lattice.covariance @ reduced.basis.T
     return Posterior(mean, (covariance + covariance.T) / 2.0, lattice.error, reduced)
+
+
+def reduce(cost: Any, beta: float, start: Array) -> Reduced:
+    """Return what is left to integrate of the law proportional to exp(-beta C)."""
+    if isinstance(cost, Mixture):
+        return _mixture(cost, beta)
+    if isinstance(cost, Quadratic):
+        N = cost.minimum.size
+        rest = np.asarray(np.linalg.inv(cost.curvature) / beta, dtype=float)
+        return Reduced(cost.minimum, np.zeros((N, 0)), rest, _nothing, 0.0)
+    if isinstance(cost, PolynomialCost) and start.size <= PLANE:
+        return _whole(cost, beta, start)
+    kind = "a polynomial of more than 2 variables" if isinstance(cost, PolynomialCost) else type(cost).__name__
+    raise ValueError(f"no exact law is known for {kind}: use references.metropolis, which takes any cost")
 
 
 @kernel
