@@ -47,9 +47,9 @@ def _curve_table(experiment: Experiment, names: Sequence[str]) -> Table:
     for name in names:
         one = experiment[name]
         cells = (average(one.last_error), average(one.area), average(one.w1), average(one.spread))
-        rows.append((label(name), float(one.mean[-1, 0]), float(one.mean[-1, 1]), *cells))
+        rows.append((label(name), len(one.area), float(one.mean[-1, 0]), float(one.mean[-1, 1]), *cells))
     return Table(
-        columns, (("exact", float(experiment.truth[0]), float(experiment.truth[1]), 0.0, 0.0, 0.0, 1.0), *rows)
+        columns, (("exact", None, float(experiment.truth[0]), float(experiment.truth[1]), 0.0, 0.0, 0.0, 1.0), *rows)
     )
 
 
@@ -156,14 +156,14 @@ def _iact(long: Experiment) -> Exhibit:
 
 def example_2(numbers: Numbers) -> Section:
     """Return the section about Example 2."""
-    ten, long = numbers.experiments["ten"], numbers.experiments["ten-long"]
+    ten = numbers.experiments["ten"]
     names = [name for name in PAPERS if name in ten.samplers]
     controls = [name for name in CONTROLS_2 if name in ten.samplers]
     table = _curve_table(ten, [*names, *controls[1:], "algorithm-1-wide"])
     wander = against(ten, "algorithm-2", "wandering", "w1")
     moving = [name for name in ("algorithm-1", "algorithm-1-slow", "algorithm-2", "algorithm-2-fast", "wandering", "wandering-fast")
               if name in ten.samplers]  # fmt: skip
-    spreads = [name for name in paper_figures.LOOKS if name in long.samplers]
+    spreads = [name for name in paper_figures.LOOKS if name in ten.samplers]
     items: list[Item] = [
         Exhibit(
             "means-2",
