@@ -115,7 +115,7 @@ def example_1(numbers: Numbers) -> Section:
         ),
         _ablation(far),
         _ridge(ridge),
-        _iact(long),
+        _iact(long, "mixing-1", 1, "A large S pays; Algorithm 3, from the ridge too, spends 41 gradients a step."),
     ]
     return Section("Example 1: two dimensions", (), tuple(items))
 
@@ -133,23 +133,24 @@ def _ridge(ridge: Experiment) -> Shown:
     )
 
 
-def _iact(long: Experiment) -> Exhibit:
+def _iact(long: Experiment, key: str, coordinate: int, remark: str) -> Exhibit:
+    """Show the integrated autocorrelation time of a coordinate (0 or 1), in steps and in gradients."""
     names = [name for name in MIXING if name in long.samplers]
-    steps = [np.asarray(long[name].iact)[1] for name in names]
-    rows = tuple(
-        (label(name), average(values / 1000.0), average(values * long[name].gradients / 1000.0), long[name].gradients,
-         average(long[name].spread))
-        for name, values in zip(names, steps, strict=True)
-    )  # fmt: skip
-    columns = ("sampler", "thousand steps", "thousand gradients", "gradients a step", "second moment / exact")
+    steps = [np.asarray(long[name].iact)[coordinate] for name in names]
     by_gradient = [values * long[name].gradients for name, values in zip(names, steps, strict=True)]
+    rows = tuple(
+        (label(name), average(own / 1000.0), average(dear / 1000.0), long[name].gradients, average(long[name].spread))
+        for name, own, dear in zip(names, steps, by_gradient, strict=True)
+    )
+    columns = ("sampler", "thousand steps", "thousand gradients", "gradients a step", "second moment / exact")
+    theta = f"θ({coordinate + 1})"
     return Exhibit(
-        "mixing-1",
+        key,
         "What does an independent draw cost, in gradients?",
-        f"Integrated autocorrelation time of θ(2), times the gradients of a step, {long.trials} chains of {long.steps:,} steps "
-        "from the ridge. A large S pays; Algorithm 3 spends 41 gradients a step.",
+        f"Integrated autocorrelation time of {theta}, times the gradients of a step; {long.trials} chains of {long.steps:,} "
+        f"steps. {remark}",
         "Gradient evaluations per independent draw for each sampler, on a logarithmic scale",
-        paper_figures.intervals(names, by_gradient, "gradients per independent draw of θ(2)", None, log=True),
+        paper_figures.intervals(names, by_gradient, f"gradients per independent draw of {theta}", None, log=True),
         Table(columns, rows),
     )
 
@@ -195,15 +196,15 @@ def example_2(numbers: Numbers) -> Section:
         Exhibit(
             "spread-2",
             "Is the law right, or only its mean?",
-            f"Second moment about the exact mean over the exact variance, {long.trials} chains of {long.steps:,} steps: 1 is right. "
-            f"Algorithm 1 at skew_step = epsilon: {average(long['algorithm-1'].spread)}; at a tenth of it "
-            f"{average(long['algorithm-1-slow'].spread)}. S then depends on θ, which a constant step does not correct for.",
+            f"Second moment about the exact mean over the exact variance, over the second half of {ten.steps:,} steps: 1 is "
+            f"right. Algorithm 1 at skew_step = epsilon: {average(ten['algorithm-1'].spread)}; at a tenth of it "
+            f"{average(ten['algorithm-1-slow'].spread)}. S then depends on θ, which a constant step does not correct for.",
             "Variance ratios with intervals for each sampler, and a line at 1",
-            paper_figures.intervals(spreads, [long[name].spread for name in spreads], "second moment / exact", 1.0, log=False),
-            Table(("sampler", "second moment / exact", "IACT of θ(1), thousand steps"),
-                  tuple((label(name), average(long[name].spread), average(np.asarray(long[name].iact)[0] / 1000.0))
-                        for name in spreads)),
+            paper_figures.intervals(spreads, [ten[name].spread for name in spreads], "second moment / exact", 1.0, log=False),
+            Table(("sampler", "trials", "second moment / exact"),
+                  tuple((label(name), len(ten[name].spread), average(ten[name].spread)) for name in spreads)),
         ),
+        _iact(numbers.experiments["ten-long"], "mixing-2", 0, "Algorithm 2 and the random walk gain the same."),
     ]  # fmt: skip
     return Section("Example 2: ten dimensions", (), tuple(items))
 
