@@ -6,7 +6,7 @@ Results go to stdout; progress, warnings and errors to stderr, one line each.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -31,7 +31,8 @@ Begin with
 
     tracker run my-world.toml
 """,
-    epilog="Exit codes: 0 fine, 2 usage, 3 scenario invalid, 4 refused by a limit, 7 run directory exists, 130 interrupted.",
+    epilog="Exit codes: 0 fine, 2 usage, 3 scenario invalid, 4 refused by a limit, 5 finished with failed shards, 6 a check failed, "
+    "7 run directory exists, is damaged or holds another run, 130 interrupted (--resume continues).",
 )
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file (TOML).", show_default=False)]
@@ -62,6 +63,12 @@ def _say_version(asked: bool) -> None:
         raise typer.Exit
 
 
+def _known_engine(name: str) -> str:
+    if name in ("threads", "processes", "dask") or (name.startswith("dask:") and len(name) > len("dask:")):
+        return name
+    raise typer.BadParameter(f"{name} is none of threads, processes, dask, dask:ADDRESS")
+
+
 @app.callback()
 def common(
     version: Annotated[
@@ -80,10 +87,22 @@ def run(
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, max=4096, help="Threads; results do not depend on it.", show_default="all cores"),
+        typer.Option(min=1, max=4096, help="How many at once; results do not depend on it.", show_default="all cores"),
     ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            metavar="ENGINE",
+            callback=_known_engine,
+            help="threads, processes, dask (a local cluster) or dask:ADDRESS; results do not depend on it.",
+        ),
+    ] = "threads",
     settings: Settings = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue the run in the directory, if there is one.")
+    ] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing run directory.")] = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
     max_steps: MaxSteps = None,
@@ -99,10 +118,88 @@ def run(
         tracker run scenarios/swapping_wells.toml --set trials=4 --set steps=100_000 --out /tmp/quick
 
         tracker run scenarios/example_a.toml --json > summary.json
-    """
-    from tracker.cli.run import run_file
 
-    run_file(file, out, workers, settings or [], _limits(max_steps, max_memory, max_disk), replace, json, quiet)
+        tracker run scenarios/swapping_wells.toml --resume
+    """
+    from tracker.cli.run import Wishes, run_file
+
+    limits = _limits(max_steps, max_memory, max_disk)
+    run_file(file, Wishes(out, workers, engine, settings or [], limits, replace, resume, json, quiet, not no_report))
+
+
+@app.command()
+@guarded
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run directory.", show_default=False)],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.html", help="Where the page is written.", show_default="RUN/report.html"),
+    ] = None,
+    figures: Annotated[
+        Literal["pdf", "svg", "png"] | None,
+        typer.Option(help="Write each figure alone, too, into figures/ beside the page."),
+    ] = None,
+) -> None:
+    """Write the page of a run: one HTML file that needs nothing else.
+
+    For example:
+
+        tracker report reports/swapping-wells
+
+        tracker report reports/swapping-wells --out page.html --figures pdf
+    """
+    from tracker.cli.report import report_run
+
+    report_run(folder, out, figures)
+
+
+@app.command()
+@guarded
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run directory.", show_default=False)],
+    second: Annotated[Path, typer.Argument(metavar="RUN", help="Another, on the same trials.", show_default=False)],
+    out: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Draw the comparison, too.")] = None,
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CONDITION",
+            help="Exit with 6 if QUANTITY.SAMPLER > NUMBER (or <, >=, <=) holds for the ratio of the second run to the first; "
+            "QUANTITY.SAMPLER.low and .high are the ends of its interval, \\* is any sampler. QUANTITY: tracking_error, "
+            "mean_square_error, excess_cost, recovery. Repeatable.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Compare two runs on the same trials: ratios with 95 % intervals, and in how many trials the second is better.
+
+    Runs whose trials met different chains are refused.
+
+    For example:
+
+        tracker compare reports/before reports/after
+
+        tracker compare reports/before reports/after --fail-if 'tracking_error.classical > 1.05' --out compare.html
+    """
+    from tracker.cli.compare import compare_runs
+
+    compare_runs(first, second, out, fail_if or [], json)
+
+
+@app.command()
+@guarded
+def status(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)],
+    json: Json = False,
+) -> None:
+    """Say how far a run is; it may be running in another terminal.
+
+    For example:
+
+        tracker status reports/swapping-wells
+    """
+    from tracker.cli.status import show_status
+
+    show_status(folder, json)
 
 
 @app.command()

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from tracker.reports.drawing import inline_svg
 from tracker.reports.exhibit import Cell, Exhibit, Listing, Omitted, Section, Shown, Verdict
+from tracker.reports.words import DASH, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import jinja2
-
-DASH = "–"
 
 
 def render(title: str, subtitle: str, sections: Sequence[Section], verdict: Verdict | None = None) -> str:
@@ -38,25 +37,8 @@ def shown(value: Cell) -> str:
         return DASH
     if isinstance(value, str):
         return value
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    if float(value).is_integer() and abs(value) < 1e6:
-        return f"{int(value):d}".replace("-", "−")
-    return number(value)
-
-
-def number(value: float, digits: int = 4) -> str:
-    """Return a number for a sentence or a cell: 12300, 0.0123 or 1.2e-5."""
-    if not math.isfinite(value):
-        return shown(value)
-    if value != 0 and not 1e-4 <= abs(value) < 1e6:
-        mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
-        mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
-        text = f"{mantissa}e{int(exponent)}"
-    else:
-        places = max(0, digits - 1 - math.floor(math.log10(abs(value)))) if value != 0 else 0
-        text = f"{value:.{places}f}"
-    return text.replace("-", "−")
+    whole = math.isfinite(value) and float(value).is_integer() and abs(value) < 1e7
+    return f"{int(value):d}".replace("-", "−") if whole else number(value, 4)
 
 
 def _template(name: str) -> jinja2.Template:

@@ -66,6 +66,19 @@ class Run:
     problem: Problem = field(repr=False)
     path: Path | None = None
 
+    def report(self, path: str | Path) -> None:
+        """Write the page of this run to ``path``: one HTML file that needs nothing else."""
+        from importlib import import_module
+        from pathlib import Path
+
+        # by name: reports look at runs, so runs cannot know them
+        import_module("tracker.reports.report").write_report(self, Path(path))
+
+    def _repr_html_(self) -> str:
+        from importlib import import_module
+
+        return str(import_module("tracker.reports.notebook").run_html(self))
+
     @cached_property
     def dataset(self) -> xarray.Dataset:
         """The results as an xarray dataset with the axes ``sampler``, ``trial``, ``time``, ``theta``."""

@@ -12,7 +12,7 @@ from tracker.loop import ERROR, INSIDE, SQUARE, STEPS
 from tracker.metrics.averages import final_moments, over_trials, pooled_moments, ratio, time_average
 from tracker.metrics.recovery import recovery
 from tracker.plain import jsonable
-from tracker.runs.storage import array_hash
+from tracker.runs.netcdf import array_hash
 from tracker.scenario import regimes
 
 if TYPE_CHECKING:

@@ -166,6 +166,12 @@ class Scenario(Keys):
             text = json.dumps(self.content(), sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
+    def _repr_html_(self) -> str:
+        from importlib import import_module
+
+        # by name: reports look at scenarios, so scenarios cannot know them
+        return str(import_module("tracker.reports.notebook").scenario_html(self))
+
     def parts(self) -> dict[str, Any]:
         """Return the fields that were given, as they are."""
         return {key: getattr(self, key) for key in type(self).model_fields if key in self.model_fields_set}

@@ -1,0 +1,62 @@
+"""``tracker compare``: two runs against each other on the same trials, and conditions on which a script fails."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tracker.cli.guard import CHECK, USAGE, Refused, say
+from tracker.cli.report import opened
+from tracker.cli.show import console, number, print_json, table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tracker.reports.compare import Change
+
+
+def compare_runs(first: Path, second: Path, out: Path | None, fail_if: Sequence[str], json: bool) -> None:
+    """Print and draw what changed from ``first`` to ``second``; a condition that holds is exit code 6."""
+    from tracker.reports.compare import NotPaired, as_rows, compare, failures, page, parse_condition
+
+    try:
+        conditions = [parse_condition(text) for text in fail_if]
+        one, two = opened(first), opened(second)
+        changes = compare(one, two)
+        failed = failures(changes, conditions)
+    except NotPaired as error:
+        head = (
+            "not paired: the trials of these runs did not meet the same chain, so they cannot be compared one by one:"
+        )
+        raise Refused(USAGE, head, *(f"  {reason}" for reason in error.reasons)) from None
+    except ValueError as error:
+        if hasattr(error, "problems"):
+            raise
+        raise Refused(USAGE, str(error)) from None
+    if json:
+        print_json({"first": str(first), "second": str(second), "changes": as_rows(changes), "failed": failed})
+    else:
+        console().print(table(HEAD, [_row(change) for change in changes], left=2))
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(page(one, two, changes), encoding="utf-8", newline="\n")
+        say(f"drawn: {out}")
+    if failed:
+        raise Refused(CHECK, *failed)
+
+
+HEAD = ("sampler", "quantity", "first", "second", "ratio [95 %]", "wins")
+
+
+def _row(change: Change) -> tuple[str, ...]:
+    r = change.ratio
+    bounds = f" [{number(r.low)}, {number(r.high)}]" if r.low == r.low else ""
+    wins = f"{change.difference.wins}/{change.difference.trials}"
+    return (
+        change.sampler,
+        change.quantity,
+        number(change.first),
+        number(change.second),
+        f"{number(r.estimate)}{bounds}",
+        wins,
+    )

@@ -1,0 +1,89 @@
+"""The share of time in the right place, mode by mode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tracker.metrics.switches import Curve, mean_per_step
+from tracker.reports.exhibit import Exhibit, Omitted, Table
+from tracker.reports.style import MARKERS, RULE, figure, legend, mode_colour
+from tracker.reports.view import INSIDE, STEPS
+from tracker.reports.words import listed, percent
+
+if TYPE_CHECKING:
+    from tracker.reports.view import View
+
+KEY, QUESTION = "right-basin", "How much of the time are they in the right basin?"
+BAND = 1.96
+
+
+def exhibit(view: View) -> Exhibit | Omitted:
+    """Draw the share of steps inside the target set of the current mode, by mode."""
+    if not view.has_targets:
+        return Omitted(
+            KEY, QUESTION, "there is no target set: no two modes have different minimisers, and no radius is given."
+        )
+    shares = {name: by_mode(view, name) for name in view.names}
+    X = len(view.modes)
+    with figure(height=0.9 + len(view.names) * max(0.24, 0.12 * X + 0.1)) as fig:
+        ax = fig.subplots()
+        for row in range(1, len(view.names), 2):
+            ax.axhspan(row - 0.5, row + 0.5, color=RULE, alpha=0.25, linewidth=0)
+        for x, mode in enumerate(view.mode_names):
+            offset = (x - (X - 1) / 2) * 0.7 / X
+            mean = np.array([shares[name].mean[x] for name in view.names])
+            stderr = np.nan_to_num([shares[name].stderr[x] for name in view.names])
+            rows = np.arange(len(view.names)) + offset
+            marker, colour = MARKERS[x % len(MARKERS)], mode_colour(x)
+            ax.errorbar(mean, rows, xerr=BAND * stderr, fmt=marker, color=colour, elinewidth=1.6, label=mode)
+        ax.set_yticks(range(len(view.names)), view.names)
+        ax.set_ylim(len(view.names) - 0.5, -0.5)
+        ax.set_xlim(-0.02, 1.02)
+        ax.grid(visible=False, axis="y")
+        ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+        ax.set_xlabel("share of steps inside the target of the current mode")
+        legend(fig, ax)
+    return Exhibit(KEY, QUESTION, _caption(view, shares), _alt(view), fig, _table(view, shares))
+
+
+def by_mode(view: View, name: str) -> Curve:
+    """Return the share of steps inside the target, shape (X,)."""
+    n = view.index(name)
+    sums = view.arrays["by_mode"][view.kept[:, n], n]
+    return mean_per_step(sums[..., INSIDE], sums[..., STEPS])
+
+
+def _caption(view: View, shares: dict[str, Curve]) -> str:
+    total = {name: view.summary[name]["inside_target"]["mean"] for name in view.names}
+    known = {name: total[name] for name in view.samplers if total[name] is not None}
+    if not known:
+        return "Every trial diverged."
+    best, worst = max(known, key=lambda n: known[n]), min(known, key=lambda n: known[n])
+    text = f"{best} spends {percent(known[best])} of its time within reach of the right minimiser"
+    if worst != best:
+        text += f", {worst} {percent(known[worst])}"
+    text += f", standing still {percent(total['frozen'])}"
+    apart = [name for name in known if np.ptp(shares[name].mean) > 0.1]
+    uneven = (
+        f"; {listed(apart)} {'does' if len(apart) == 1 else 'do'} better in some modes than in others" if apart else ""
+    )
+    return f"{text}{uneven}. Bars are 95 % intervals over trials."
+
+
+def _alt(view: View) -> str:
+    return f"Dots with intervals: the share of steps inside the target for {len(view.names)} rows and {len(view.modes)} modes."
+
+
+def _table(view: View, shares: dict[str, Curve]) -> Table:
+    columns = ("sampler", "all modes", *(f"{mode}{part}" for mode in view.mode_names for part in ("", " ±")))
+    rows = tuple(
+        (
+            name,
+            view.summary[name]["inside_target"]["mean"],
+            *(float(value) for x in range(len(view.modes)) for value in (shares[name].mean[x], shares[name].stderr[x])),
+        )
+        for name in view.names
+    )
+    return Table(columns, rows)

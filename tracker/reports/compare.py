@@ -1,0 +1,254 @@
+"""Two runs against each other, trial by trial: what changed, and whether they may be compared at all."""
+
+from __future__ import annotations
+
+import operator
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tracker.metrics.paired import Paired, difference, ratio
+from tracker.reports.exhibit import Exhibit, Section, Table
+from tracker.reports.page import render
+from tracker.reports.style import INK, MUTED, RULE, figure
+from tracker.reports.view import View
+from tracker.reports.words import interval, listed, number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from tracker.runs import Run
+
+    Array = NDArray[np.float64]
+
+QUANTITIES = ("tracking_error", "mean_square_error", "excess_cost", "recovery")
+COMPARISONS = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}
+_CONDITION = re.compile(r"\s*(\w+)\.([\w*-]+?)(?:\.(low|high))?\s*(>=|<=|>|<)\s*([-+.\deE]+)\s*")
+EQUAL = 1e-12
+
+
+class NotPaired(ValueError):
+    """The trials of two runs do not belong together; ``reasons`` says why."""
+
+    def __init__(self, reasons: Sequence[str]) -> None:
+        super().__init__("; ".join(reasons))
+        self.reasons = tuple(reasons)
+
+
+class Change(NamedTuple):
+    """A quantity of a sampler in the second run against the first: means, the paired ratio, the paired difference."""
+
+    sampler: str
+    quantity: str
+    first: float
+    second: float
+    ratio: Paired
+    difference: Paired
+
+
+class Condition(NamedTuple):
+    """``quantity.sampler[.low|.high] > number``, about the ratio of the second run to the first."""
+
+    text: str
+    quantity: str
+    sampler: str
+    end: str
+    comparison: str
+    number: float
+
+    def holds(self, change: Change) -> bool:
+        """Tell whether it is true of a change; nothing is true of a ratio that is not known."""
+        value = change.ratio.estimate if not self.end else getattr(change.ratio, self.end)
+        return bool(COMPARISONS[self.comparison](value, self.number))
+
+
+def parse_condition(text: str) -> Condition:
+    """Read a condition; ValueError says what it should look like."""
+    found = _CONDITION.fullmatch(text)
+    try:
+        value = float(found[5]) if found else float("nan")
+    except ValueError:
+        found = None
+    if found is None or found[1] not in QUANTITIES:
+        raise ValueError(
+            f"--fail-if {text!r}: must be QUANTITY.SAMPLER[.low|.high] > NUMBER (or <, >=, <=), QUANTITY one of "
+            f"{', '.join(QUANTITIES)}, SAMPLER a name or *; it is about the ratio of the second run to the first"
+        )
+    return Condition(text, found[1], found[2], found[3] or "", found[4], value)
+
+
+def failures(changes: Sequence[Change], conditions: Sequence[Condition]) -> list[str]:
+    """Return a line for each condition that holds; ValueError for one about nothing."""
+    lines = []
+    for condition in conditions:
+        about = [c for c in changes if c.quantity == condition.quantity and condition.sampler in ("*", c.sampler)]
+        if not about:
+            names = ", ".join(dict.fromkeys(c.sampler for c in changes))
+            raise ValueError(
+                f"--fail-if {condition.text!r}: no sampler {condition.sampler!r} in both runs, which share {names}"
+            )
+        for change in about:
+            if condition.holds(change):
+                r = change.ratio
+                lines.append(
+                    f"failed: {condition.text}: {change.sampler} has {r.estimate:.4g} times the {change.quantity} "
+                    f"of the first run [{r.low:.4g}, {r.high:.4g}]"
+                )
+    return lines
+
+
+def reasons_against(first: Run, second: Run) -> list[str]:
+    """Return why the trials of two runs cannot be paired; nothing if they can."""
+    one, two = first.scenario, second.scenario
+    found = [
+        f"{key}: {getattr(one, key)} and {getattr(two, key)}"
+        for key in ("seed", "steps", "burn_in", "dimension")
+        if getattr(one, key) != getattr(two, key)
+    ]
+    if not np.array_equal(first.arrays["trial"], second.arrays["trial"]):
+        found.append(f"trials: {len(first.arrays['trial'])} and {len(second.arrays['trial'])}, not the same ones")
+    found += [
+        f"{key}: not the same"
+        for key in ("chain", "schedule", "interventions")
+        if getattr(one, key) != getattr(two, key)
+    ]
+    if not found and not all(
+        np.array_equal(first.arrays[key], second.arrays[key]) for key in ("switches", "jumps", "final_mode")
+    ):
+        found.append("the hidden modes took different paths")
+    if not shared(first, second):
+        found.append("samplers: no name in common")
+    return found
+
+
+def shared(first: Run, second: Run) -> list[str]:
+    """Return the samplers that both runs have, in the order of the first, then the baselines."""
+    names = [sampler.name for sampler in second.scenario.samplers]
+    both = [sampler.name for sampler in first.scenario.samplers if sampler.name in names]
+    return [*both, "frozen", "oracle"] if both else []
+
+
+def compare(first: Run, second: Run) -> list[Change]:
+    """Return all changes; NotPaired if the trials do not belong together."""
+    if reasons := reasons_against(first, second):
+        raise NotPaired(reasons)
+    one, two = View(first), View(second)
+    return [
+        _change(name, quantity, _values(one, quantity)[:, one.index(name)], _values(two, quantity)[:, two.index(name)])
+        for name in shared(first, second)
+        for quantity in QUANTITIES
+    ]
+
+
+def _values(view: View, quantity: str) -> Array:
+    return view.restricted_wait if quantity == "recovery" else np.asarray(getattr(view, quantity))
+
+
+def _change(name: str, quantity: str, before: Array, after: Array) -> Change:
+    both = np.isfinite(before) & np.isfinite(after)
+    means = [float(values[both].mean()) if both.any() else float("nan") for values in (before, after)]
+    same = both.any() and bool((np.abs(after - before)[both] <= EQUAL * np.abs(before)[both]).all())
+    # what is the same in every trial has ratio 1, zeros included
+    times = Paired(1.0, 1.0, 1.0, 0, int(both.sum())) if same else ratio(after, before)
+    return Change(name, quantity, means[0], means[1], times, difference(after, before))
+
+
+def as_rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
+    """Return the changes for JSON."""
+    return [
+        {**change._asdict(), "ratio": change.ratio._asdict(), "difference": change.difference._asdict()}
+        for change in changes
+    ]
+
+
+def page(first: Run, second: Run, changes: Sequence[Change]) -> str:
+    """Return the page of a comparison."""
+    names = {id(run): run.path.name if run.path is not None else run.scenario.name for run in (first, second)}
+    title = f"{names[id(second)]} against {names[id(first)]}"
+    subtitle = f"{len(first.arrays['trial'])} paired trials × {first.scenario.steps} steps, seed {first.scenario.seed}"
+    return render(title, subtitle, [Section("", (), (_exhibit(changes, View(first)),))])
+
+
+def _exhibit(changes: Sequence[Change], view: View) -> Exhibit:
+    drawn = [q for q in QUANTITIES if any(c.quantity == q and np.isfinite(c.ratio.estimate) for c in changes)] or [
+        "tracking_error"
+    ]
+    names = [name for name in dict.fromkeys(c.sampler for c in changes) if name != "oracle"]
+    with figure(height=0.45 + len(drawn) * (0.42 + 0.2 * len(names))) as fig:
+        axes = np.atleast_1d(fig.subplots(len(drawn), 1))
+        for ax, quantity in zip(axes, drawn, strict=True):
+            _forest(ax, view, [c for c in changes if c.quantity == quantity and c.sampler in names])
+            ax.set_title(quantity.replace("_", " "))
+        axes[-1].set_xlabel("ratio of the second run to the first (left of 1: the second is better)")
+    alt = f"Ratios of the second run to the first with 95 % intervals, for {len(names)} samplers and {len(drawn)} quantities."
+    return Exhibit(
+        "changes", "What changed from the first run to the second?", _caption(changes), alt, fig, _table(changes)
+    )
+
+
+def _forest(ax: Axes, view: View, changes: Sequence[Change]) -> None:
+    ax.axvline(1.0, color=MUTED, linewidth=1.0)
+    ends = [
+        end for c in changes for end in (c.ratio.low, c.ratio.high, c.ratio.estimate) if np.isfinite(end) and end > 0
+    ]
+    reach = min(50.0, 1.1 * max([1.1, *ends, *(1 / end for end in ends)]))
+    for row, change in enumerate(changes):
+        look, r = view.looks[change.sampler], change.ratio
+        if row % 2:
+            ax.axhspan(row - 0.5, row + 0.5, color=RULE, alpha=0.25, linewidth=0)
+        if np.isfinite(r.estimate) and r.estimate > 0:
+            if np.isfinite(r.low):
+                ax.plot([max(r.low, 1 / reach), min(r.high, reach)], [row, row], color=look.color, linewidth=2.0)
+            ax.plot([np.clip(r.estimate, 1 / reach, reach)], [row], look.marker, color=look.color)
+        ax.text(
+            1.01, row, f"{r.wins}/{r.trials}", transform=ax.get_yaxis_transform(), va="center", fontsize=8.0, color=INK
+        )
+    ax.set_xscale("log")
+    ax.set_xlim(1 / reach, reach)
+    ticks = [
+        t for t in (0.02, 0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 5, 10, 50) if 1 / reach <= t <= reach
+    ]
+    ticks = ticks if reach < 1.6 else [t for t in ticks if t not in (0.8, 0.9, 1.1, 1.25)]
+    ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
+    ax.minorticks_off()
+    ax.set_yticks(range(len(changes)), [change.sampler for change in changes])
+    ax.set_ylim(len(changes) - 0.5, -0.5)
+    ax.grid(visible=False, axis="y")
+
+
+def _caption(changes: Sequence[Change]) -> str:
+    errors = [c for c in changes if c.quantity == "tracking_error" and c.sampler not in ("frozen", "oracle")]
+    better = [
+        f"{c.sampler} {number(c.ratio.estimate)} {interval(c.ratio.low, c.ratio.high)}"
+        for c in errors
+        if c.ratio.high < 1
+    ]
+    worse = [
+        f"{c.sampler} {number(c.ratio.estimate)} {interval(c.ratio.low, c.ratio.high)}"
+        for c in errors
+        if c.ratio.low > 1
+    ]
+    parts = [f"smaller for {listed(better)}"] if better else []
+    parts += [f"larger for {listed(worse)}"] if worse else []
+    level = len(errors) - len(better) - len(worse)
+    parts += [f"not told apart for {level} of {len(errors)} samplers"] if level else []
+    return f"Tracking error of the second run over the first, same trials: {'; '.join(parts)}."
+
+
+def _table(changes: Sequence[Change]) -> Table:
+    columns = (
+        "sampler", "quantity", "first", "second", "ratio", "low", "high", "difference", "low ", "high ", "wins of the second",
+        "trials",
+    )  # fmt: skip
+    rows = tuple(
+        (
+            c.sampler, c.quantity.replace("_", " "), c.first, c.second, c.ratio.estimate, c.ratio.low, c.ratio.high,
+            c.difference.estimate, c.difference.low, c.difference.high, c.difference.wins, c.difference.trials,
+        )
+        for c in changes
+    )  # fmt: skip
+    return Table(columns, rows)

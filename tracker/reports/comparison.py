@@ -1,0 +1,143 @@
+"""Samplers against one of them, trial by trial, on the same chain, data and noise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tracker.metrics.paired import Paired, ratio
+from tracker.reports.exhibit import Exhibit, Omitted, Table
+from tracker.reports.style import INK, MUTED, RULE, figure
+from tracker.reports.words import interval, number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from tracker.reports.view import View
+
+    Array = NDArray[np.float64]
+
+KEY, QUESTION = "comparison", "Which sampler is better, on the same trials?"
+WIDEST = 50.0  # ratios beyond this factor are drawn at the edge
+
+
+class Quantity(NamedTuple):
+    """Something of which less is better: values (T, S), and whether it is a time that gradients are spent on."""
+
+    title: str
+    values: Array
+    is_time: bool = False
+
+
+def quantities(view: View) -> list[Quantity]:
+    """Return what is compared in this run."""
+    found = [Quantity("tracking error", view.tracking_error), Quantity("excess cost", view.excess_cost)]
+    if np.isfinite(view.restricted_wait).any():
+        wait = view.restricted_wait
+        found.append(Quantity("time to re-acquire, in steps", wait, is_time=True))
+        if len(set(view.evaluations[: len(view.samplers)])) > 1:
+            counted = np.where(view.evaluations > 0, wait * view.evaluations, np.nan)
+            found.append(Quantity("time to re-acquire, in gradient evaluations", counted, is_time=True))
+    return found
+
+
+def exhibit(view: View) -> Exhibit | Omitted:
+    """Draw a forest plot of paired ratios to a reference."""
+    if view.trials < 2:
+        return Omitted(KEY, QUESTION, "one trial: a paired interval needs at least two.")
+    reference = reference_of(view)
+    others = [name for name in view.names if name != reference]
+    compared = [(quantity, against(view, quantity, reference)) for quantity in quantities(view)]
+    drawn = [name for name in others if name != "oracle"]
+    with figure(height=0.45 + len(compared) * (0.42 + 0.19 * len(drawn))) as fig:
+        axes = np.atleast_1d(fig.subplots(len(compared), 1))
+        for ax, (quantity, found) in zip(axes, compared, strict=True):
+            _forest(ax, view, {name: found[name] for name in drawn if found[name].trials})
+            ax.set_title(quantity.title)
+        axes[-1].set_xlabel(f"ratio to {reference} (left of 1 is better)")
+    caption = _caption(reference, others, compared)
+    alt = f"Forest plot: ratios of {len(drawn)} samplers to {reference} with 95 % intervals, for {len(compared)} quantities."
+    return Exhibit(KEY, QUESTION, caption, alt, fig, _table(view, reference, compared))
+
+
+def reference_of(view: View) -> str:
+    """The first sampler; standing still, where there is one sampler only."""
+    return view.samplers[0] if len(view.samplers) > 1 else "frozen"
+
+
+def against(view: View, quantity: Quantity, reference: str) -> dict[str, Paired]:
+    """Return the ratio of each other sampler to the reference."""
+    base = quantity.values[:, view.index(reference)]
+    return {name: ratio(quantity.values[:, n], base) for n, name in enumerate(view.names) if name != reference}
+
+
+def _forest(ax: Axes, view: View, found: dict[str, Paired]) -> None:
+    ax.axvline(1.0, color=MUTED, linewidth=1.0)
+    ends = [end for pair in found.values() for end in (pair.low, pair.high) if np.isfinite(end) and end > 0]
+    reach = min(WIDEST, 1.15 * max([1.5, *ends, *(1.0 / end for end in ends)]))
+    for row, (name, pair) in enumerate(found.items()):
+        look = view.looks[name]
+        if row % 2:
+            ax.axhspan(row - 0.5, row + 0.5, color=RULE, alpha=0.25, linewidth=0)
+        if np.isfinite(pair.estimate) and pair.estimate > 0:
+            centre = float(np.clip(pair.estimate, 1 / reach, reach))
+            ax.plot([max(pair.low, 1 / reach), min(pair.high, reach)], [row, row], color=look.color, linewidth=2.0)
+            ax.plot([centre], [row], look.marker, color=look.color)
+        wins = f"{pair.wins}/{pair.trials}"
+        ax.text(1.01, row, wins, transform=ax.get_yaxis_transform(), va="center", fontsize=8.0, color=INK)
+    ax.text(1.01, -0.85, "wins", transform=ax.get_yaxis_transform(), va="center", fontsize=8.0, color=MUTED)
+    ax.set_xscale("log")
+    ax.set_xlim(1 / reach, reach)
+    ticks = [t for t in (0.02, 0.05, 0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 5, 10, 20, 50) if 1 / reach <= t <= reach]
+    if reach > 4:
+        ticks = [t for t in ticks if t not in (0.7, 1.5)]
+    ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
+    ax.minorticks_off()
+    ax.set_yticks(range(len(found)), list(found))
+    ax.set_ylim(len(found) - 0.5, -0.5)
+    ax.grid(visible=False, axis="y")
+
+
+def _caption(reference: str, others: list[str], compared: list[tuple[Quantity, dict[str, Paired]]]) -> str:
+    sentences = []
+    for quantity, found in compared:
+        if "gradient" in quantity.title or quantity.title == "excess cost":
+            continue
+        real = {name: found[name] for name in others if name not in ("frozen", "oracle") and found[name].estimate > 0}
+        if not real:
+            continue
+        best = min(real, key=lambda n: real[n].estimate)
+        pair = real[best]
+        sure = "" if pair.high < 1 else " (undecided: the interval holds 1)" if pair.low <= 1 else " (worse)"
+        sentences.append(
+            f"{quantity.title.split(',')[0]}: {best} has {number(pair.estimate)} times that of {reference}, "
+            f"95 % interval {interval(pair.low, pair.high)}, smaller in {pair.wins} of {pair.trials} trials{sure}"
+        )
+    text = "; ".join(sentences) or "ratios of the trials' averages"
+    text = text[0].upper() + text[1:]
+    return (
+        f"{text}. Ratios are geometric means over paired trials; the oracle, with no error, has no place on this axis."
+    )
+
+
+def _table(view: View, reference: str, compared: list[tuple[Quantity, dict[str, Paired]]]) -> Table:
+    rows = []
+    base = view.evaluations[view.index(reference)]
+    for quantity, found in compared:
+        for name, pair in found.items():
+            cost = view.evaluations[view.index(name)] / base if base else None
+            worked = pair.estimate * cost if cost and "gradient" not in quantity.title else None
+            rows.append((name, quantity.title, pair.estimate, pair.low, pair.high, pair.wins, pair.trials, worked))
+    columns = (
+        "sampler",
+        "quantity",
+        f"ratio to {reference}",
+        "low",
+        "high",
+        "wins",
+        "trials",
+        "ratio × gradients per step",
+    )
+    return Table(columns, tuple(rows))

@@ -1,0 +1,209 @@
+"""Where the iterates are in each mode, against the law that the mode would have alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tracker.metrics.distances import w1
+from tracker.reports.exhibit import Exhibit, Omitted, Table
+from tracker.reports.style import INK, MUTED, figure, legend
+from tracker.reports.view import BASELINES
+from tracker.reports.words import number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from tracker.limits.gibbs import Marginal
+    from tracker.reports.view import View
+
+    Array = NDArray[np.float64]
+
+KEY, QUESTION = "density", "Do they sample the law of each mode?"
+BINS = 60
+MOST_STEPS = 2048  # of which the law of a sampler's own points is computed
+MOST_SAMPLES = 200_000  # per sampler and mode: W1 of more would only take longer
+FEWEST = 50
+
+
+class Laws(NamedTuple):
+    """Of one mode: Gibbs' law, and an exact law of the first sampler's own recursion (None where it is not known)."""
+
+    gibbs: Marginal
+    own: Marginal | None
+
+
+def exhibit(view: View) -> Exhibit | Omitted:
+    """Draw histograms of one coordinate by mode over Gibbs' law."""
+    from tracker.limits import gibbs_marginal
+
+    temperatures = {sampler.beta for sampler in view.scenario.samplers}
+    if len(temperatures) > 1:
+        return Omitted(
+            KEY, QUESTION, "the samplers run at different temperatures, so there is no one law to compare with."
+        )
+    beta = float(temperatures.pop())
+    try:
+        gibbs = [gibbs_marginal(mode, beta, view.coordinate) for mode in view.modes]
+    except ValueError as reason:
+        return Omitted(KEY, QUESTION, f"{reason}.")
+    exact = own_laws(view)
+    laws = [Laws(law, exact.by_mode[x]) for x, law in enumerate(gibbs)]
+    found = {(name, x): samples(view, name, x) for name in view.names for x in range(len(view.modes))}
+    if max(len(sample) for sample in found.values()) < FEWEST:
+        return Omitted(KEY, QUESTION, f"fewer than {FEWEST} recorded points in each mode.")
+    distances = {key: w1(s, laws[key[1]].gibbs.points, laws[key[1]].gibbs.cdf) for key, s in found.items() if s.size}
+    with figure(height=0.7 + 1.75 * len(view.modes)) as fig:
+        axes = fig.subplots(len(view.modes), 1, sharex=True, squeeze=False)[:, 0]
+        limits = _limits(laws, found)
+        for x, ax in enumerate(axes):
+            _panel(ax, view, x, laws[x], found, limits)
+        axes[-1].set_xlabel(view.coordinate_name)
+        legend(fig, axes[0])
+    return Exhibit(
+        KEY, QUESTION, _caption(view, distances, laws, exact), _alt(view), fig, _table(view, distances, found)
+    )
+
+
+class OwnLaws(NamedTuple):
+    """What is known of the first sampler's own recursion, by mode, and what it is the law of."""
+
+    by_mode: list[Marginal | None]
+    meaning: str
+
+
+def own_laws(view: View) -> OwnLaws:
+    """Return the exact law of the recorded points (N = 1, not too many steps), or that of a quadratic mode that stays."""
+    from tracker.limits import discretised_marginal
+    from tracker.limits.problem import FIXED
+
+    contestant, keys = view.run.problem.contestants[0], view.scenario.samplers[0]
+    nothing: list[Marginal | None] = [None] * len(view.modes)
+    if keys.kind not in FIXED or contestant.skew is None:
+        return OwnLaws(nothing, "")
+    try:
+        if view.scenario.dimension == 1 and view.scenario.steps <= MOST_STEPS:
+            return OwnLaws(_law_of_records(view, keys.name), "of its recorded points, computed without simulation")
+        found = [
+            discretised_marginal(m, contestant.skew, keys.epsilon, float(keys.beta), view.coordinate)
+            for m in view.modes
+        ]
+    except ValueError:  # out of reach of theory
+        return OwnLaws(nothing, "")
+    return OwnLaws([*found], "of its recursion if the mode stayed")
+
+
+def _law_of_records(view: View, name: str) -> list[Marginal | None]:
+    """The law of theta_k in mode i, mixed over the recorded steps that the histograms take."""
+    from tracker.limits import algorithm_density
+    from tracker.limits.gibbs import Marginal
+
+    law = algorithm_density(view.scenario, name, view.recorded[view.averaged & (view.recorded > 0)])
+    points = law.axes[0]
+    mixed = law.density.sum(axis=0)
+    mixed /= mixed.sum(axis=1, keepdims=True) * law.volume
+    return [Marginal(points, density, np.cumsum(density) * law.volume) for density in mixed]
+
+
+def samples(view: View, name: str, x: int) -> Array:
+    """Return the recorded values of the coordinate while mode x held, after the start and the burn-in, evenly thinned."""
+    n = view.index(name)
+    here = (view.arrays["mode"] == x) & view.averaged & view.kept[:, n, np.newaxis] & (view.recorded > 0)
+    values = view.arrays["theta"][:, n, :, view.coordinate][here]
+    values = values[np.isfinite(values)]
+    return np.asarray(values[:: max(1, -(-len(values) // MOST_SAMPLES))])
+
+
+def _limits(laws: list[Laws], found: dict[tuple[str, int], Array]) -> tuple[float, float]:
+    edges = [
+        law.gibbs.points[np.searchsorted(law.gibbs.cdf, [0.001, 0.999]).clip(0, law.gibbs.points.size - 1)]
+        for law in laws
+    ]
+    edges += [
+        np.quantile(found[name, x], [0.005, 0.995])
+        for name, x in found
+        if name not in BASELINES and found[name, x].size >= FEWEST
+    ]
+    ends = np.array(edges)
+    low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
+    return low - 0.04 * (high - low), high + 0.04 * (high - low)
+
+
+def _panel(
+    ax: Axes, view: View, x: int, laws: Laws, found: dict[tuple[str, int], Array], limits: tuple[float, float]
+) -> None:
+    edges = np.linspace(*limits, BINS + 1)
+    for name in view.samplers:
+        sample = found[name, x]
+        if sample.size < FEWEST:
+            continue
+        height = np.histogram(sample, edges)[0] / (sample.size * (edges[1] - edges[0]))
+        look = view.looks[name]
+        ax.stairs(height, edges, color=look.color, linestyle=look.linestyle, linewidth=1.1, label=name, baseline=None)
+    inside = (laws.gibbs.points >= limits[0]) & (laws.gibbs.points <= limits[1])
+    step = max(1, int(inside.sum()) // 300)
+    ax.fill_between(
+        laws.gibbs.points[inside][::step],
+        laws.gibbs.density[inside][::step],
+        color=MUTED,
+        alpha=0.25,
+        linewidth=0,
+        label="Gibbs",
+    )
+    if laws.own is not None:
+        inside = (laws.own.points >= limits[0]) & (laws.own.points <= limits[1])
+        step = max(1, int(inside.sum()) // 300)
+        ax.plot(
+            laws.own.points[inside][::step], laws.own.density[inside][::step], color=INK, linewidth=0.9,
+            linestyle=(0, (4, 2)), label="exact law",
+        )  # fmt: skip
+    ax.set_xlim(limits)
+    ax.set_ylim(bottom=0.0)
+    ax.set_yticks([])
+    ax.spines["left"].set_visible(False)
+    ax.grid(visible=False, axis="y")
+    ax.set_title(f"while {view.mode_names[x]} holds" if len(view.modes) > 1 else view.mode_names[x])
+
+
+def _caption(view: View, distances: dict[tuple[str, int], float], laws: list[Laws], exact: OwnLaws) -> str:
+    worst = {name: max(distances.get((name, x), np.nan) for x in range(len(view.modes))) for name in view.samplers}
+    known = {name: value for name, value in worst.items() if np.isfinite(value)}
+    best, last = min(known, key=lambda n: known[n]), max(known, key=lambda n: known[n])
+    spread = float(np.sqrt(max(_variance(law.gibbs) for law in laws)))
+    text = f"W1 from Gibbs' law of the mode, in its worst mode: {number(known[best])} for {best}"
+    if best != last:
+        text += f", {number(known[last])} for {last}"
+    text += f", where the law itself has a standard deviation of {number(spread)}"
+    if len(view.modes) > 1:
+        text += "; right after a switch a sampler is elsewhere, so the distance holds lag as well as discretisation"
+    if laws[0].own is not None:
+        text += f"; the dashed line is {view.samplers[0]}'s own law, exactly: that {exact.meaning}"
+    return f"{text}."
+
+
+def _variance(law: Marginal) -> float:
+    mass = np.diff(law.cdf)
+    middle = (law.points[1:] + law.points[:-1]) / 2.0
+    mean = float(mass @ middle)
+    return float(mass @ (middle - mean) ** 2)
+
+
+def _alt(view: View) -> str:
+    return (
+        f"For each of {len(view.modes)} modes, histograms of coordinate {view.coordinate + 1} of theta for "
+        f"{len(view.samplers)} samplers over the shaded Gibbs density of the mode."
+    )
+
+
+def _table(view: View, distances: dict[tuple[str, int], float], found: dict[tuple[str, int], Array]) -> Table:
+    rows = tuple(
+        (name, mode, distances.get((name, x)), float(sample.mean()) if sample.size else None,
+         float(sample.std()) if sample.size else None, sample.size)
+        for name in view.names
+        for x, mode in enumerate(view.mode_names)
+        for sample in (found[name, x],)
+    )  # fmt: skip
+    columns = ("sampler", "mode", "W1 to Gibbs", "mean", "standard deviation", "points")
+    return Table(columns, rows)

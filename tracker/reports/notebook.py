@@ -1,0 +1,60 @@
+"""What a notebook shows of a run and of a scenario: small, escaped, in the notebook's own colours."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from tracker.reports.page import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tracker.reports.exhibit import Cell
+    from tracker.runs import Run
+    from tracker.scenario import Scenario
+
+
+def run_html(run: Run) -> str:
+    """Return the verdict of a run and its table."""
+    from tracker.reports import diagnostics
+    from tracker.reports.report import overview, subtitle
+    from tracker.reports.verdict import verdict
+    from tracker.reports.view import View
+
+    view = View(run)
+    found = verdict(view, diagnostics.health(view))
+    lines = [f"<p>⚠ {escape(warning)}</p>" for warning in found.warnings]
+    lines += [f"<p><b>{escape(a.question)}</b> {escape(a.mark)}: {escape(a.answer)}</p>" for a in found.answers]
+    table = overview(view)
+    head = f"<h4>{escape(run.scenario.name)}</h4><p>{escape(subtitle(view))}</p>"
+    return f"<div>{head}{''.join(lines)}{_table(table.table.columns, table.table.rows)}<p>{escape(table.caption)}</p></div>"
+
+
+def scenario_html(scenario: Scenario) -> str:
+    """Return what a scenario asks for."""
+    facts: list[tuple[Cell, ...]] = [
+        ("trials × steps", f"{scenario.trials} × {scenario.steps}"),
+        ("dimension", scenario.dimension),
+        ("seed", scenario.seed),
+        ("chain", _chain(scenario)),
+    ]
+    modes = [(mode.name, mode.cost) for mode in scenario.modes]
+    samplers = [(s.name, s.kind, s.epsilon, float(s.beta)) for s in scenario.samplers]
+    about = f"<p>{escape(scenario.description)}</p>" if scenario.description else ""
+    return (
+        f"<div><h4>{escape(scenario.name)}</h4>{about}{_table(('', ''), facts)}"
+        f"{_table(('mode', 'cost'), modes)}{_table(('sampler', 'kind', 'epsilon', 'beta'), samplers)}</div>"
+    )
+
+
+def _chain(scenario: Scenario) -> str:
+    if scenario.chain is not None:
+        return f"alpha = {scenario.chain.alpha:g}, {len(scenario.modes)} modes"
+    return f"{len(scenario.schedule.switches)} scheduled modes" if scenario.schedule is not None else "one mode"
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(shown(cell))}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,141 @@
+"""One trial: the hidden mode as a strip, the minimiser, the iterates of each sampler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tracker.metrics.averages import over_trials
+from tracker.reports.exhibit import Exhibit, Omitted, Table
+from tracker.reports.style import INK, MUTED, figure, mode_colour, steps_axis
+from tracker.reports.words import counted, number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from tracker.reports.view import View
+
+KEY, QUESTION = "one-trial", "What does one trial look like?"
+MOST_ROWS = 6  # samplers that are drawn
+SMALLEST_CHANGES = 3  # of mode, that a trial should have to be worth showing
+
+
+def exhibit(view: View) -> Exhibit | Omitted:
+    """Draw the trial whose error is nearest to the median."""
+    trial = typical_trial(view)
+    if trial is None:
+        return Omitted(KEY, QUESTION, "every trial diverged.")
+    shown = view.samplers[:MOST_ROWS]
+    mode, steps = view.arrays["mode"][trial], view.recorded
+    with figure(height=0.75 + 0.72 * len(shown) + 0.35) as fig:
+        axes = fig.subplots(1 + len(shown), 1, sharex=True, height_ratios=[0.3, *[1.0] * len(shown)])
+        _strip(axes[0], view, mode)
+        low, high = _range(view, trial, shown)
+        for ax, name in zip(axes[1:], shown, strict=True):
+            _iterates(ax, view, trial, name)
+            ax.set_ylim(low, high)
+        axes[-1].set_xlabel("step k")
+        steps_axis(axes[-1])
+        fig.supylabel(view.coordinate_name, fontsize=8.5)
+        axes[0].set_xlim(0, max(1, steps[-1]))
+    changes = int((np.diff(mode) != 0).sum())
+    return Exhibit(KEY, QUESTION, _caption(view, trial, changes), _alt(view, changes), fig, _table(view, trial))
+
+
+def typical_trial(view: View) -> int | None:
+    """Return the trial with the median error of the first sampler, among those with a few changes of mode."""
+    error = view.tracking_error[:, 0]
+    mode = view.arrays["mode"]
+    changes = (np.diff(mode, axis=1) != 0).sum(axis=1)
+    worthy = np.isfinite(error) & (changes >= min(SMALLEST_CHANGES, int(changes.max(initial=0))))
+    if not worthy.any():
+        worthy = np.isfinite(error)
+    if not worthy.any():
+        return None
+    candidates = np.flatnonzero(worthy)
+    return int(candidates[np.argsort(error[candidates], kind="stable")[(len(candidates) - 1) // 2]])
+
+
+def _strip(ax: Axes, view: View, mode: NDArray[np.int64]) -> None:
+    """The hidden mode as a coloured band; the mode of a record holds until the next one."""
+    from matplotlib.patches import Patch
+
+    change = np.flatnonzero(np.diff(mode)) + 1
+    first, stop = np.r_[0, change], np.r_[change, len(mode) - 1]
+    steps = view.recorded
+    for x in np.unique(mode[mode >= 0]):
+        spans = [(steps[a], steps[b] - steps[a]) for a, b in zip(first, stop, strict=True) if mode[a] == x and b > a]
+        ax.broken_barh(spans, (0, 1), facecolors=mode_colour(int(x)), linewidth=0)
+    patches = [Patch(color=mode_colour(n), label=name) for n, name in enumerate(view.mode_names)]
+    ax.legend(handles=patches, loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=4, title=None, handlelength=1.0)
+    ax.set(yticks=[], ylim=(0, 1))
+    ax.set_ylabel("mode", rotation=0, ha="right", va="center")
+    ax.grid(visible=False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_visible(False)
+    ax.tick_params(bottom=False)
+
+
+def _iterates(ax: Axes, view: View, trial: int, name: str) -> None:
+    d, steps, mode = view.coordinate, view.recorded, view.arrays["mode"][trial]
+    look = view.looks[name]
+    path = view.arrays["theta"][trial, view.index(name), :, d]
+    ax.plot(steps, path, color=look.color, linewidth=0.7)
+    for rank in range(max(len(m.minimisers) for m in view.modes)):
+        level = np.array([m.minimisers[min(rank, len(m.minimisers) - 1), d] for m in view.modes])
+        target = np.where(mode >= 0, level[np.maximum(mode, 0)], np.nan)
+        ax.step(steps, target, where="post", color=INK, linewidth=1.0, alpha=0.85)
+    ax.set_title(name, color=INK, pad=2.0)
+    ax.grid(visible=True, axis="y")
+    ax.grid(visible=False, axis="x")
+    ax.spines["bottom"].set_color(MUTED)
+
+
+def _range(view: View, trial: int, shown: tuple[str, ...]) -> tuple[float, float]:
+    """One scale for all rows: it holds the minimisers and all but the wildest iterates."""
+    d = view.coordinate
+    paths = view.arrays["theta"][trial, [view.index(name) for name in shown], :, d]
+    finite = paths[np.isfinite(paths)]
+    places = np.concatenate([mode.minimisers[:, d] for mode in view.modes])
+    low, high = np.quantile(finite, [0.002, 0.998]) if finite.size else (0.0, 0.0)
+    low, high = min(low, places.min()), max(high, places.max())
+    margin = 0.08 * (high - low) or 1.0
+    return float(low - margin), float(high + margin)
+
+
+def _caption(view: View, trial: int, changes: int) -> str:
+    error = view.tracking_error[trial, : len(view.samplers)]
+    best, worst = int(np.nanargmin(error)), int(np.nanargmax(error))
+    what = f"Trial {int(view.arrays['trial'][trial])}, the one with the median error of {view.names[0]}"
+    happened = f"the mode was seen to change {counted(changes, 'time')}" if len(view.modes) > 1 else "one mode lasts"
+    ends = f"{view.names[best]} stayed {number(error[best])} from the minimiser on average"
+    if best != worst:
+        ends += f", {view.names[worst]} {number(error[worst])}"
+    more = len(view.samplers) - MOST_ROWS
+    rest = f" (the first {MOST_ROWS} samplers are drawn)" if more > 0 else ""
+    return f"{what}: {happened}; {ends}{rest}. The black line is the minimiser of the hidden mode, the samplers do not see it."
+
+
+def _alt(view: View, changes: int) -> str:
+    return (
+        f"A strip shows the hidden mode with {changes} changes; below it, one row per sampler shows coordinate "
+        f"{view.coordinate + 1} of theta over steps 0 to {view.scenario.steps} around the minimiser."
+    )
+
+
+def _table(view: View, trial: int) -> Table:
+    rows = tuple(
+        (
+            name,
+            float(view.tracking_error[trial, n]),
+            float(view.mean_square_error[trial, n]),
+            float(view.excess_cost[trial, n]),
+            float(view.inside[trial, n]) if view.has_targets else None,
+            over_trials(view.tracking_error[:, n]).mean,
+        )
+        for n, name in enumerate(view.names)
+    )
+    columns = ("sampler", "error", "squared", "excess cost", "share inside target", "error over all trials")
+    return Table(columns, rows)

@@ -1,0 +1,109 @@
+"""A run as a page: which exhibits there are, and in which order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tracker.reports import (
+    basins,
+    comparison,
+    densities,
+    diagnostics,
+    dwells,
+    error_over_time,
+    one_trial,
+    provenance,
+    regime,
+    running_mean,
+    skew_path,
+    switches,
+)
+from tracker.reports.drawing import write_figure
+from tracker.reports.exhibit import Exhibit, Omitted, Section, Shown, Table
+from tracker.reports.page import render
+from tracker.reports.verdict import closed_gap, verdict
+from tracker.reports.view import View
+from tracker.reports.words import counted, number, percent
+
+if TYPE_CHECKING:
+    from tracker.reports.diagnostics import Health
+    from tracker.reports.drawing import Format
+    from tracker.runs import Run
+
+# The order of the page. A part answers one question of the box on top.
+PARTS = (
+    ("Did it track?", (one_trial, error_over_time, running_mean, switches, basins)),
+    ("Which sampler?", (comparison,)),
+    ("Does it agree with theory?", (densities, dwells, regime)),
+)
+
+
+def report(run: Run) -> str:
+    """Return the page of a run."""
+    view = View(run)
+    health = diagnostics.health(view)
+    parts = [Section("", (), (overview(view),)), *sections(view, health), provenance.section(view)]
+    return render(view.scenario.name, subtitle(view), parts, verdict(view, health))
+
+
+def sections(view: View, health: dict[str, Health]) -> list[Section]:
+    """Return the exhibits in their order."""
+    found = [Section(heading, (), tuple(part.exhibit(view) for part in parts)) for heading, parts in PARTS]
+    trust = Section("Can I trust it?", (), (skew_path.exhibit(view), diagnostics.exhibit(view, health)))
+    return [*found, trust]
+
+
+def exhibits(run: Run) -> list[Exhibit | Omitted]:
+    """Return all exhibits of a run, in the order of the page."""
+    view = View(run)
+    parts = sections(view, diagnostics.health(view))
+    return [item for part in parts for item in part.items if isinstance(item, (Exhibit, Omitted))]
+
+
+def write_report(run: Run, path: Path) -> None:
+    """Write the page of a run."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(report(run), encoding="utf-8", newline="\n")
+
+
+def write_figures(run: Run, folder: Path, kind: Format) -> list[Path]:
+    """Write each figure to a file of its own; return their names."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for item in exhibits(run):
+        if isinstance(item, Exhibit):
+            written.append(folder / f"{item.key}.{kind}")
+            write_figure(item.figure, written[-1], kind)
+    return written
+
+
+def subtitle(view: View) -> str:
+    """Return what was run, in two lines."""
+    about = view.scenario
+    modes = counted(len(about.modes), "mode")
+    line = f"{counted(view.trials, 'trial')} × {about.steps} steps, {modes}, N = {about.dimension}, seed {about.seed}"
+    return f"{about.description}\n{line}" if about.description else line
+
+
+def overview(view: View) -> Shown:
+    """Return the table on top."""
+    rows = []
+    for name in view.names:
+        row = view.summary[name]
+        inside = row["inside_target"]["mean"] if row["inside_target"] else None
+        rows.append((
+            name, _average(row["tracking_error"]), percent(closed_gap(view, name).estimate), _average(row["excess_cost"]),
+            percent(inside), number(row["recovery"]["median"]), row["diverged"],
+        ))  # fmt: skip
+    columns = ("sampler", "tracking error", "gap closed", "excess cost", "in target", "recovery", "diverged")
+    caption = (
+        "Averages over time and trials, ± standard errors over trials; recovery is the median number of steps from a switch to the "
+        "target. frozen stands still, oracle knows the mode."
+    )
+    return Shown(caption, Table(columns, tuple(rows)))
+
+
+def _average(entry: dict[str, float | None]) -> str:
+    mean, stderr = entry["mean"], entry["stderr"]
+    return number(mean) if stderr is None else f"{number(mean)} ± {number(stderr, 2)}"

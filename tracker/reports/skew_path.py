@@ -1,0 +1,113 @@
+"""The path of S, for samplers that move it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tracker.metrics.skewness import rms, share_at_bounds
+from tracker.reports.error_over_time import time_bins
+from tracker.reports.exhibit import Exhibit, Omitted, Table
+from tracker.reports.style import figure, legend, steps_axis
+from tracker.reports.words import number, percent
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tracker.reports.view import View
+
+    Array = NDArray[np.float64]
+
+KEY, QUESTION = "skew-path", "What becomes of the skew matrix S?"
+BAND = 1.96
+
+
+def moving(view: View) -> tuple[str, ...]:
+    """The samplers whose S is recorded."""
+    return tuple(c.name for c in view.run.problem.contestants if c.moves_skew)
+
+
+def bounds(view: View, name: str) -> tuple[float, float]:
+    """Return the bounds of S of a sampler that moves it."""
+    keys = next(s for s in view.scenario.samplers if s.name == name)
+    low, high = keys.skew_bounds  # type: ignore[attr-defined]
+    return float(low), float(high)
+
+
+def at_bounds(view: View, name: str) -> float:
+    """Return the share of recorded entries of S that are at a bound."""
+    return share_at_bounds(view.arrays["skew"][:, moving(view).index(name)], *bounds(view, name))
+
+
+def exhibit(view: View) -> Exhibit | Omitted:
+    """Draw the size of S over time."""
+    names = moving(view)
+    if not names or view.scenario.dimension < 2:
+        return Omitted(KEY, QUESTION, "no sampler moves its S.")
+    middle, groups = time_bins(view.recorded)
+    curves = {name: size_over_time(view, n, groups) for n, name in enumerate(names)}
+    with figure(height=2.9) as fig:
+        ax = fig.subplots()
+        for name, (mean, stderr) in curves.items():
+            look = view.looks[name]
+            ax.plot(middle, mean, color=look.color, linestyle=look.linestyle, label=name)
+            if np.isfinite(stderr).any():
+                ax.fill_between(
+                    middle, mean - BAND * stderr, mean + BAND * stderr, color=look.color, alpha=0.14, linewidth=0
+                )
+        ax.set_ylim(bottom=0.0)
+        ax.set_xlabel("step k")
+        steps_axis(ax)
+        ax.set_title("root mean square of S(i, j), i > j, mean over trials")
+        legend(fig, ax)
+    shares = {name: at_bounds(view, name) for name in names}
+    alt = f"Root mean square of the entries of S over time for {len(names)} samplers, with bands over trials."
+    return Exhibit(KEY, QUESTION, _caption(view, curves, shares), alt, fig, _table(view, curves, shares))
+
+
+def size_over_time(view: View, n: int, groups: NDArray[np.int64]) -> tuple[Array, Array]:
+    """Return the mean over trials of the rms of S in each stretch of records, and its standard error."""
+    name = moving(view)[n]
+    size = rms(view.arrays["skew"][:, n])[view.kept[:, view.index(name)]]
+    per_trial = np.add.reduceat(size, groups, axis=1) / np.diff(np.r_[groups, size.shape[1]])
+    if len(per_trial) == 0:
+        return np.full(len(groups), np.nan), np.full(len(groups), np.nan)
+    spread = (
+        per_trial.std(axis=0, ddof=1) / np.sqrt(len(per_trial)) if len(per_trial) > 1 else np.full(len(groups), np.nan)
+    )
+    return per_trial.mean(axis=0), spread
+
+
+def _caption(view: View, curves: dict[str, tuple[Array, Array]], shares: dict[str, float]) -> str:
+    parts = []
+    for name, (mean, _) in curves.items():
+        low, high = bounds(view, name)
+        parts.append(
+            f"{name} from {number(float(mean[0]))} to {number(float(mean[-1]))}, at its bounds [{low:g}, {high:g}] "
+            f"{percent(shares[name])} of the time"
+        )
+    resets = sum(int(view.summary[name]["resets"]) for name in curves)
+    guard = f"; the tangent process was reset {resets} times" if resets else ""
+    return f"Size of S: {'; '.join(parts)}{guard}."
+
+
+def _table(view: View, curves: dict[str, tuple[Array, Array]], shares: dict[str, float]) -> Table:
+    rows: list[tuple[str | float | None, ...]] = []
+    for name in view.names:
+        if name in curves:
+            mean = curves[name][0]
+            row = (
+                float(mean[0]),
+                float(mean[len(mean) // 2]),
+                float(mean[-1]),
+                shares[name],
+                int(view.summary[name]["resets"]),
+            )
+            rows.append((name, *row))
+        else:
+            final = view.arrays["final_skew"][:, view.index(name)]
+            has = np.isfinite(final).any()
+            still = float(np.nanmean(rms(final))) if has else None
+            rows.append((name, still, still, still, None, None))
+    return Table(("sampler", "rms of S, first", "middle", "last", "share at bounds", "resets"), tuple(rows))

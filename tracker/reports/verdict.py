@@ -1,0 +1,213 @@
+"""The box on top of a page: did it track, which sampler, can I trust it."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tracker.chain import hazard_test
+from tracker.metrics.paired import CONFIDENCE, Paired, gap_closed, ratio
+from tracker.reports.diagnostics import recomputed_difference
+from tracker.reports.dwells import SUSPICIOUS, counts_of
+from tracker.reports.exhibit import Answer, Verdict
+from tracker.reports.skew_path import at_bounds, moving
+from tracker.reports.words import counted, interval, listed, number, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tracker.reports.diagnostics import Health
+    from tracker.reports.view import View
+
+FEW_TRIALS = 10
+HOT = 0.1  # gradient noise over injected noise that is worth a word
+NEAR_LIMIT = 0.5  # step over stability limit that is worth a word
+MOSTLY_CENSORED = 0.5
+OFTEN_AT_BOUNDS = 0.2
+MOST = 0.5  # of the gap between standing still and knowing the mode that counts as tracking
+WRONG_RECORDS = 1e-9
+
+
+def verdict(view: View, health: dict[str, Health]) -> Verdict:
+    """Return the warnings and the three answers."""
+    warnings = tuple(_warnings(view, health))
+    return Verdict(warnings, (did_it_track(view), which_sampler(view), trust(warnings)))
+
+
+def did_it_track(view: View) -> Answer:
+    """Compare the best sampler's error with standing still and with knowing the mode."""
+    question = "Did it track?"
+    best = _smallest(view)
+    if best is None:
+        return Answer(question, "no", "every trial of every sampler diverged.", "bad")
+    if view.switches == 0:
+        what = "There was nothing to track: the mode never changed."
+        error = view.summary[best]["tracking_error"]["mean"]
+        return Answer(question, "no switch", f"{what} {best} stayed {number(error)} from the minimiser on average.")
+    closed = closed_gap(view, best)
+    error, still = view.summary[best]["tracking_error"]["mean"], view.summary["frozen"]["tracking_error"]["mean"]
+    facts = (
+        f"{best} has a tracking error of {number(error)}, standing still {number(still)}: it closes {percent(closed.estimate)} "
+        f"of the gap between standing still and knowing the mode"
+    )
+    if not np.isfinite(closed.low):
+        return Answer(question, "unclear", f"{facts} (one trial, so no interval).", "warn")
+    facts += f" (95 % interval {percent(closed.low)} to {percent(closed.high)})."
+    if closed.low > MOST:
+        return Answer(question, "yes", facts, "good")
+    if closed.low > 0.0:
+        return Answer(question, "partly", facts, "warn")
+    if closed.high < 0.0:
+        return Answer(
+            question,
+            "no",
+            f"{facts} Standing still is better: the samplers' own noise is larger than what they follow.",
+            "bad",
+        )
+    return Answer(
+        question,
+        "no",
+        f"{facts} It is no better than standing still, as far as {counted(view.trials, 'trial')} tell.",
+        "bad",
+    )
+
+
+def closed_gap(view: View, name: str) -> Paired:
+    """Return the share of the gap from frozen to oracle that a sampler closes."""
+    error = view.tracking_error
+    return gap_closed(error[:, view.index(name)], error[:, view.index("frozen")], error[:, view.index("oracle")])
+
+
+def which_sampler(view: View) -> Answer:
+    """Name the sampler with the smallest error, if the paired trials decide; intervals allow for having chosen among all pairs."""
+    question = "Which sampler?"
+    best = _smallest(view)
+    if best is None:
+        return Answer(question, "none", "every trial of every sampler diverged.", "bad")
+    others = [name for name in view.samplers if name != best]
+    if not others:
+        return Answer(question, best, "the only one in this run.")
+    if view.trials < 2:
+        return Answer(question, "undecided", "one trial cannot tell samplers apart.", "warn")
+    pairs = max(1, len(list(combinations(view.samplers, 2))))
+    confidence = 1.0 - (1.0 - CONFIDENCE) / pairs
+    found = {name: _against(view, best, name, confidence) for name in others}
+    level = [name for name, pair in found.items() if not pair.high < 1.0]
+    beaten = [name for name in others if name not in level]
+    nearest = max(found, key=lambda n: np.nan_to_num(found[n].estimate, nan=-1.0))
+    facts = _how_much(best, nearest, found[nearest])
+    work = _per_gradient(view, best, others)
+    if not level:
+        text = f"Its tracking error is the smallest, and the paired trials tell it from every other one. {facts}{work}"
+        return Answer(question, best, text, "good")
+    rest = f" It is ahead of {listed(beaten)}." if beaten else ""
+    text = f"{best} has the smallest tracking error, but the trials do not tell it from {listed(level)}. {facts}{rest}{work}"
+    return Answer(question, "undecided", text, "warn")
+
+
+def _how_much(best: str, other: str, pair: Paired) -> str:
+    return (
+        f"Against {other}, the next one, its error is {number(pair.estimate)} times as large "
+        f"(interval {interval(pair.low, pair.high)}, smaller in {pair.wins} of {pair.trials} trials)."
+    )
+
+
+def _per_gradient(view: View, best: str, others: list[str]) -> str:
+    """Say so where the best one pays with more gradients per step."""
+    own = view.evaluations[view.index(best)]
+    cheaper = [name for name in others if view.evaluations[view.index(name)] < own]
+    return f" It takes {own:.0f} gradients a step; {listed(cheaper)} fewer." if cheaper else ""
+
+
+def _against(view: View, name: str, other: str, confidence: float) -> Paired:
+    error = view.tracking_error
+    return ratio(error[:, view.index(name)], error[:, view.index(other)], confidence)
+
+
+def _smallest(view: View) -> str | None:
+    """The sampler with the smallest mean error among those with the fewest divergences."""
+    rows = [view.summary[name] for name in view.samplers if view.summary[name]["tracking_error"]["mean"] is not None]
+    if not rows:
+        return None
+    whole = min(row["diverged"] for row in rows)
+    return str(
+        min((r for r in rows if r["diverged"] == whole), key=lambda r: float(r["tracking_error"]["mean"]))["name"]
+    )
+
+
+def trust(warnings: tuple[str, ...]) -> Answer:
+    """Count the warnings."""
+    if not warnings:
+        return Answer("Can I trust it?", "yes", "No check found anything: see the diagnostics below.", "good")
+    return Answer("Can I trust it?", "with care", f"{counted(len(warnings), 'warning')} above.", "warn")
+
+
+def _warnings(view: View, health: dict[str, Health]) -> Iterator[str]:
+    """What a careful reader would ask about, the worst first."""
+    for name in view.samplers:
+        row = view.summary[name]
+        if row["diverged"]:
+            yield f"{name}: {row['diverged']} of {view.trials} trials diverged, the first at step {row['first_divergence']}; they are left out of all averages."
+    difference = recomputed_difference(view)
+    if difference is not None and difference > WRONG_RECORDS:
+        yield f"The recorded errors do not belong to the recorded points and modes (difference {number(difference, 2)}): this result is not to be used."
+    missing = int(view.scenario.trials) - view.trials
+    if missing > 0:
+        yield f"{missing} of {view.scenario.trials} trials are missing: some shards failed."
+    if view.trials < FEW_TRIALS:
+        yield f"Only {counted(view.trials, 'trial')}: intervals are rough, and differences between samplers may be chance."
+    yield from _about_the_chain(view)
+    yield from _about_the_samplers(view, health)
+
+
+def _about_the_chain(view: View) -> Iterator[str]:
+    counts = counts_of(view)
+    if counts is not None:
+        for mode, p in zip(view.mode_names, hazard_test(counts).p_value, strict=True):
+            if p < SUSPICIOUS:
+                yield f"The visits to {mode} do not look geometric (p = {number(float(p), 2)}): the chain is not the one that was asked for."
+    if len(view.modes) > 1 and view.switches < FEW_TRIALS and view.scenario.schedule is None:
+        yield f"Only {counted(view.switches, 'switch', 'switches')} in the whole run: re-acquisition is hardly measured."
+    if view.has_targets and view.switches:
+        shares = {name: view.summary[name]["recovery"]["censored"] for name in view.samplers}
+        lost = [name for name, share in shares.items() if share is not None and share > MOSTLY_CENSORED]
+        if lost:
+            yield f"{listed(lost)}: more than half of the waits for re-acquisition were cut off by the next switch."
+
+
+def _about_the_samplers(view: View, health: dict[str, Health]) -> Iterator[str]:
+    unstable = [name for name, h in health.items() if h.step >= 1.0]
+    near = [name for name, h in health.items() if NEAR_LIMIT < h.step < 1.0]
+    if unstable:
+        yield f"{listed(unstable)}: the step is beyond its mean-square stability limit."
+    if near:
+        yield f"{listed(near)}: the step is more than half of its stability limit."
+    hot = [name for name, h in health.items() if np.isfinite(h.noise) and h.noise > HOT]
+    if hot:
+        worst = max(hot, key=lambda n: health[n].noise)
+        yield (
+            f"{listed(hot)}: gradient noise adds up to {number(health[worst].noise, 2)} times the injected noise in the stiffest "
+            f"direction, so the law is hotter than beta says."
+        )
+    for name in moving(view):
+        if view.summary[name]["resets"]:
+            yield f"{name}: the tangent process D outgrew its limit and was reset {view.summary[name]['resets']} times."
+        if view.scenario.dimension > 1 and (share := at_bounds(view, name)) > OFTEN_AT_BOUNDS:
+            yield f"{name}: S is at its bounds {percent(share)} of the time, so the bounds decide."
+    yield from _about_the_start(view)
+
+
+def _about_the_start(view: View) -> Iterator[str]:
+    """Averages that hold the way from the start are not those of tracking."""
+    error = view.arrays["error"]
+    if view.scenario.burn_in > 0 or error.shape[2] < 20:
+        return
+    tenth = error.shape[2] // 10
+    for name in view.samplers:
+        n = view.index(name)
+        early, late = float(np.nanmean(error[:, n, :tenth])), float(np.nanmean(error[:, n, error.shape[2] // 2 :]))
+        whole = float(np.nanmean(error[:, n]))
+        if early > 2.0 * late and abs(whole - late) > 0.05 * late:
+            yield f"{name}: the first tenth of the run has {number(early / late, 2)} times the error of its second half: set a burn_in."

@@ -1,0 +1,188 @@
+"""A run as the exhibits look at it: numbers per trial and sampler, names, looks, and one coordinate to show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tracker.bins import AGE_BITS, WAIT_BITS, bin_edges
+from tracker.metrics.averages import ratio
+from tracker.metrics.switches import restricted_mean
+from tracker.reports.style import Look, looks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from tracker.runs import Run
+    from tracker.scenario import Mode, Scenario
+
+    Array = NDArray[np.float64]
+
+STEPS, ERROR, SQUARE, INSIDE = range(4)  # of the sums in a run: DESIGN's names are the dataset's axis ``sum``
+BASELINES = ("frozen", "oracle")
+
+
+@dataclass(frozen=True)
+class View:
+    """A run, and what many exhibits need of it; axes are (trial, sampler, ...). Diverged trials are nan."""
+
+    run: Run
+
+    @property
+    def scenario(self) -> Scenario:
+        """What was asked for."""
+        return self.run.scenario
+
+    @property
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """All results."""
+        return self.run.arrays
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """The modes, with their minimisers."""
+        return self.run.problem.modes
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Of the samplers, then of the baselines."""
+        return tuple(row["name"] for row in self.run.summary["samplers"])
+
+    @cached_property
+    def samplers(self) -> tuple[str, ...]:
+        """The names without the baselines."""
+        return tuple(name for name in self.names if name not in BASELINES)
+
+    @cached_property
+    def mode_names(self) -> tuple[str, ...]:
+        """In the order of the file."""
+        return tuple(mode.name for mode in self.scenario.modes)
+
+    @cached_property
+    def looks(self) -> dict[str, Look]:
+        """How each sampler is drawn."""
+        return looks(self.names)
+
+    @cached_property
+    def summary(self) -> dict[str, dict[str, Any]]:
+        """The row of each sampler in summary.json."""
+        return {row["name"]: row for row in self.run.summary["samplers"]}
+
+    def index(self, name: str) -> int:
+        """The place of a sampler in the arrays."""
+        return self.names.index(name)
+
+    @cached_property
+    def trials(self) -> int:
+        """How many there are."""
+        return len(self.arrays["diverged"])
+
+    @cached_property
+    def kept(self) -> NDArray[np.bool_]:
+        """Undiverged, shape (T, S)."""
+        return np.asarray(self.arrays["diverged"] < 0)
+
+    @cached_property
+    def recorded(self) -> NDArray[np.int64]:
+        """The steps of the records, shape (R,)."""
+        return np.arange(self.arrays["mode"].shape[1]) * self.scenario.record_every
+
+    @cached_property
+    def averaged(self) -> NDArray[np.bool_]:
+        """The records that averages are taken over, shape (R,)."""
+        return (self.recorded >= self.scenario.burn_in) & (self.recorded < self.scenario.steps)
+
+    @cached_property
+    def switches(self) -> int:
+        """Over all trials."""
+        return int(self.run.summary["chain"]["switches"])
+
+    @cached_property
+    def has_targets(self) -> bool:
+        """Whether re-acquisition is defined."""
+        return all(np.isfinite(mode.radius2) for mode in self.modes)
+
+    @cached_property
+    def evaluations(self) -> Array:
+        """Gradient evaluations per step, shape (S,)."""
+        return np.array([self.summary[name]["evaluations"]["gradient"] for name in self.names], dtype=float)
+
+    # --- one number per trial and sampler, shape (T, S)
+
+    def _per_step(self, column: int) -> Array:
+        sums = self.arrays["by_mode"].sum(axis=2)
+        found = ratio(sums[..., column], sums[..., STEPS])
+        return np.where(self.kept, found, np.nan)
+
+    @cached_property
+    def tracking_error(self) -> Array:
+        """Time averages of the distance to the nearest global minimiser."""
+        return self._per_step(ERROR)
+
+    @cached_property
+    def mean_square_error(self) -> Array:
+        """The same, squared."""
+        return self._per_step(SQUARE)
+
+    @cached_property
+    def inside(self) -> Array:
+        """The share of steps inside the target set."""
+        return self._per_step(INSIDE)
+
+    @cached_property
+    def excess_cost(self) -> Array:
+        """Averages over the records."""
+        if not self.averaged.any():
+            return np.full(self.kept.shape, np.nan)
+        with np.errstate(invalid="ignore"):
+            means = np.stack(
+                [self.arrays["excess"][:, n, self.averaged].mean(axis=1) for n in range(len(self.names))], axis=1
+            )
+        return np.where(self.kept, means, np.nan)
+
+    @cached_property
+    def horizon(self) -> int:
+        """To which waits are restricted: the mean number of steps between two switches, so that few are cut by the next."""
+        visits = self.switches + self.trials
+        return max(1, int(self.trials * self.scenario.steps / visits))
+
+    @cached_property
+    def restricted_wait(self) -> Array:
+        """Kaplan-Meier means of the time to re-acquire, restricted to ``horizon``; nan without switches or a target."""
+        if not self.has_targets:
+            return np.full(self.kept.shape, np.nan)
+        waits = self.arrays["waits"]
+        found = np.stack(
+            [restricted_mean(waits[:, n], self.wait_edges, self.horizon) for n in range(len(self.names))], axis=1
+        )
+        return np.where(self.kept, found, np.nan)
+
+    @cached_property
+    def wait_edges(self) -> NDArray[np.int64]:
+        """Of the bins of waits."""
+        return bin_edges(self.scenario.steps, WAIT_BITS)
+
+    @cached_property
+    def age_edges(self) -> NDArray[np.int64]:
+        """Of the bins of steps since a switch."""
+        return bin_edges(self.scenario.steps, AGE_BITS)
+
+    @cached_property
+    def coordinate(self) -> int:
+        """The coordinate to show: where the minimisers of the modes are furthest apart, or the iterates spread most."""
+        points = np.concatenate([mode.minimisers for mode in self.modes])
+        spread = np.ptp(points, axis=0)
+        if len(self.modes) == 1 or not spread.any():
+            covariance = np.array(self.run.summary["samplers"][0]["covariance"], dtype=float)
+            spread = np.nan_to_num(np.diag(covariance))
+        return int(np.argmax(spread))
+
+    @property
+    def coordinate_name(self) -> str:
+        """As a label, e.g. θ₁."""
+        return "θ" + "".join("₀₁₂₃₄₅₆₇₈₉"[int(digit)] for digit in str(self.coordinate + 1))
