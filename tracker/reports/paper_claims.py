@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tracker.reports.exhibit import Answer
-from tracker.reports.page import number
+from tracker.reports.words import number
 from tracker.reports.paper_figures import label
-from tracker.reports.paper_numbers import average, compare
+from tracker.reports.paper_numbers import average, compare, p_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,7 +111,7 @@ def _accelerated(many: Experiment) -> Claim:
     return Claim(
         "Example 1: the accelerated algorithm converges faster than classical Langevin",
         seen if all_of_them.better else "does not hold",
-        f"there are enough trials to see it: {many.trials} are, the paper's {PAPERS_TRIALS} are not."
+        f"there are enough trials to see it: {many.trials} are; with the paper's {PAPERS_TRIALS}, {p_text(first.p)}."
         if all_of_them.better and not first.better
         else f"with {many.trials} trials and with the first {PAPERS_TRIALS}.",
         f"With {many.trials} trials the area differs by {all_of_them} and W1 at the end by {distance}; with the first "

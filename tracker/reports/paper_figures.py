@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracker.reports.style import COLOURS, INK, LINES, MUTED, WIDTH, Look, figure, legend
+from tracker.reports.style import COLOURS, INK, LINES, MUTED, WIDTH, Look, figure, legend, log_axis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +71,7 @@ def _line(axes: Axes, one: Measured, values: Array, stderr: Array | None = None)
 
 
 def _over_steps(axes: Axes, title: str) -> None:
-    axes.set_xscale("log")
+    log_axis(axes)
     axes.set_xlabel("iterations")
     axes.set_title(title)
 
@@ -137,7 +137,7 @@ def intervals(
         axes.invert_yaxis()
         axes.set_title(title)
         if log:
-            axes.set_xscale("log")
+            log_axis(axes)
     return drawn
 
 

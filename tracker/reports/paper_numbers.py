@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker.metrics.paired import difference
-from tracker.reports.page import number
+from tracker.reports.words import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
