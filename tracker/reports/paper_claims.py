@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tracker.reports.exhibit import Answer
-from tracker.reports.words import number
 from tracker.reports.paper_figures import label
 from tracker.reports.paper_numbers import average, compare, p_text
+from tracker.reports.words import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
