@@ -9,7 +9,7 @@ import numpy as np
 from tracker.references import posterior
 from tracker.reports import markdown, page, paper_figures
 from tracker.reports.drawing import write_figure
-from tracker.reports.exhibit import Exhibit, Section, Table, Verdict
+from tracker.reports.exhibit import Exhibit, Section, Shown, Table, Verdict
 from tracker.reports.paper_claims import claims
 from tracker.reports.paper_examples import example_1, example_2
 from tracker.reports.paper_numbers import read
@@ -60,8 +60,13 @@ def sections_of(numbers: Numbers, grid: tuple[Array, Array, Array]) -> tuple[Sec
 
 
 def _claims(numbers: Numbers) -> Section:
-    lines = (f"{claim.claim}: {claim.mark}. {claim.numbers}" for claim in claims(numbers))
-    return Section("Claim by claim, with the numbers", tuple(lines))
+    tables = (
+        Shown(
+            f"{claim.claim}: {claim.mark} {claim.short}", Table(("", "mean, or difference [95 %], p"), claim.evidence)
+        )
+        for claim in claims(numbers)
+    )
+    return Section("Claim by claim, with the numbers", (), tuple(tables))
 
 
 def density_grid(scenario: Scenario) -> tuple[Array, Array, Array]:

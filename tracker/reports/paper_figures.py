@@ -99,8 +99,10 @@ def curves(experiment: Experiment, left: Sequence[str], right: Sequence[str], wh
                 _line(axes, experiment[name], mean, stderr)
             _over_steps(axes, f"{title}: {group}")
             axes.set_yscale("log")
-            axes.set_yticks([0.1, 0.2, 0.5, 1, 2, 5], ["0.1", "0.2", "0.5", "1", "2", "5"])
-            axes.set_yticks([], minor=True)
+        low, high = both[0].get_ylim()  # shared, and before the ticks below widen it
+        both[0].set_yticks([0.1, 0.2, 0.5, 1, 2, 5], ["0.1", "0.2", "0.5", "1", "2", "5"])
+        both[0].set_yticks([], minor=True)
+        both[0].set_ylim(low, high)
         handles: dict[str, Any] = {}
         for axes in both:
             handles.update(dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True)))
