@@ -59,7 +59,7 @@ EXPERIMENTS = {
         ("trials=6", "steps=2_000_000", "burn_in=100_000", "record_every=101", "start=[0.5, 0.0]"),
     ),
     "ten": Experiment(
-        "example_2.toml", (), None, MappingProxyType({"ascent": 20, "algorithm-1-wide": 20, "algorithm-3": 20})
+        "example_2.toml", (), None, MappingProxyType({"ascent": 20, "algorithm-1-wide": 20, "algorithm-3": 10})
     ),
     "ten-long": Experiment(
         "example_2.toml",
