@@ -13,8 +13,18 @@ from tracker.metrics.paired import difference
 from tracker.reports import markdown
 from tracker.reports.exhibit import Exhibit, Listing, Omitted, Section, Shown, Table, Verdict
 from tracker.reports.paper import FOLDER, SUBTITLE, TITLE, sections_of
-from tracker.reports.paper_claims import against, claims
-from tracker.reports.paper_numbers import CONVINCING, Comparison, Numbers, average, compare, p_text, read, signed
+from tracker.reports.paper_claims import claims
+from tracker.reports.paper_numbers import (
+    CONVINCING,
+    Comparison,
+    Numbers,
+    against,
+    average,
+    compare,
+    p_text,
+    read,
+    signed,
+)
 
 ROOT = Path(__file__).parents[1]
 GALLERY = ROOT / "reports" / "gallery"

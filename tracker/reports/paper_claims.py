@@ -12,13 +12,13 @@ import numpy as np
 
 from tracker.reports.exhibit import Answer
 from tracker.reports.paper_figures import label
-from tracker.reports.paper_numbers import average, compare, p_text
+from tracker.reports.paper_numbers import against, average, compare, p_text
 from tracker.reports.words import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tracker.reports.paper_numbers import Comparison, Experiment, Numbers
+    from tracker.reports.paper_numbers import Experiment, Numbers
 
     Rows = tuple[tuple[str, str], ...]
 
@@ -63,11 +63,6 @@ def _verdict(shown: Sequence[bool]) -> str:
     if all(shown):
         return "holds"
     return "holds only when" if any(shown) else "does not hold"
-
-
-def against(experiment: Experiment, name: str, other: str, what: str = "area", trials: int | None = None) -> Comparison:
-    """Compare two samplers of an experiment, trial by trial."""
-    return compare(getattr(experiment[name], what), getattr(experiment[other], what), trials)
 
 
 def _differences(experiment: Experiment, names: Sequence[str], other: str, what: str, where: str = "") -> Rows:

@@ -8,9 +8,8 @@ import numpy as np
 
 from tracker.reports import paper_figures
 from tracker.reports.exhibit import Exhibit, Item, Section, Shown, Table
-from tracker.reports.paper_claims import against
 from tracker.reports.paper_figures import label
-from tracker.reports.paper_numbers import average, compare
+from tracker.reports.paper_numbers import against, average, compare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

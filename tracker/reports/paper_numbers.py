@@ -139,6 +139,11 @@ def compare(a: Array, b: Array, trials: int | None = None) -> Comparison:
     return Comparison(found.estimate, found.low, found.high, float(wilcoxon(a[both], b[both]).pvalue))
 
 
+def against(experiment: Experiment, name: str, other: str, what: str = "area", trials: int | None = None) -> Comparison:
+    """Compare two samplers of an experiment, trial by trial."""
+    return compare(getattr(experiment[name], what), getattr(experiment[other], what), trials)
+
+
 def signed(value: float) -> str:
     """Return a difference with its sign, two or three digits."""
     text = number(value, 3 if abs(value) >= 0.1 else 2)
