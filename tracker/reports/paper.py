@@ -88,7 +88,7 @@ def _reading(numbers: Numbers) -> Section:
                 "The world stands still here: one posterior, one data set swept in order, one observation a step. Every sampler of "
                 "a trial meets the same data, the same injected noise and the same random S, so differences are taken trial by "
                 "trial: mean difference [95 % interval], p of Wilcoxon's signed-rank test. p-values are not corrected for the "
-                "number of comparisons, about 60 on this page; those called shown are below 0.01."
+                "number of comparisons, about 100 on this page; those called shown are below 0.01."
             ),
             (
                 "Area is the error of the running posterior mean (all steps from 0 on, as in the paper's figures), averaged over "
@@ -112,7 +112,7 @@ def _reading(numbers: Numbers) -> Section:
 def _check_rows(title: str, check: Check) -> list[tuple[str | float | None, ...]]:
     z = (check.sampled - check.exact) / check.stderr
     return [
-        (f"{title}, θ({d + 1})", f"{check.exact[d]:.12f}", f"{check.sampled[d]:.5f} ± {check.stderr[d]:.5f}", f"{z[d]:+.2f}",
+        (f"{title}, θ({d + 1})", f"{check.exact[d]:.12f}".replace("-", "−"), f"{check.sampled[d]:.5f} ± {check.stderr[d]:.5f}".replace("-", "−"), f"{z[d]:+.2f}".replace("-", "−"),
          round(float(check.effective_size[d])))
         for d in range(2)
     ]  # fmt: skip

@@ -204,7 +204,7 @@ def example_2(numbers: Numbers) -> Section:
             Table(("sampler", "trials", "second moment / exact"),
                   tuple((label(name), len(ten[name].spread), average(ten[name].spread)) for name in spreads)),
         ),
-        _iact(numbers.experiments["ten-long"], "mixing-2", 0, "Algorithm 2 and the random walk gain the same."),
+        _iact(numbers.experiments["ten-long"], "mixing-2", 0, "In steps Algorithm 2 and the random walk gain the same. So few chains give classical only roughly."),
     ]  # fmt: skip
     return Section("Example 2: ten dimensions", (), tuple(items))
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 LABELS = {
     "classical": "classical",
-    "accelerated": "accelerated (random S)",
+    "accelerated": "accelerated",
     "fixed-2": "fixed s = 2",
     "fixed-4": "fixed s = 4",
     "algorithm-1": "Algorithm 1",
