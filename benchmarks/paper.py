@@ -87,13 +87,13 @@ def truth_of(scenario: tracker.Scenario) -> Truth:
 
 
 def rounded(values: Any) -> Any:
-    """Six digits are plenty, and keep the file small; nan becomes None."""
+    """Five digits are plenty, and keep the file small; nan becomes None."""
     if isinstance(values, dict):
         return {key: rounded(value) for key, value in values.items()}
     array = np.asarray(values, dtype=float)
     if array.ndim:
         return [rounded(value) for value in array]
-    return float(f"{float(array):.6g}") if np.isfinite(array) else None
+    return float(f"{float(array):.5g}") if np.isfinite(array) else None
 
 
 def measured(run: tracker.Run, truth: Truth) -> dict[str, Any]:
