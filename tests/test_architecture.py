@@ -18,6 +18,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 MAY_IMPORT: dict[str, set[str]] = {
     "compiled": set(),
     "plain": set(),
+    "autocorrelation": set(),
     "keys": set(),
     "chain": set(),
     "skew": set(),
@@ -31,9 +32,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "simulate": {
         "loop", "scenario", "environment", "costs", "samplers", "streams", "bins", "skew", "compiled",
     },
-    "metrics": {"chain"},
+    "metrics": {"chain", "autocorrelation"},
     "limits": {"scenario", "chain", "skew", "costs", "compiled", "streams", "keys", "plain"},
-    "references": {"scenario", "costs", "compiled", "streams", "keys", "plain"},
+    "references": {"scenario", "costs", "compiled", "streams", "keys", "plain", "autocorrelation"},
     "runs": {"scenario", "simulate", "loop", "metrics", "chain", "skew", "bins", "plain", "__version__"},
     "convergence": {"scenario", "simulate", "limits", "metrics", "runs", "plain", "chain", "skew", "samplers.base"},
     "reports": {"metrics", "limits", "references", "convergence", "runs", "scenario", "chain", "skew", "bins", "plain"},

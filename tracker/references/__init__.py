@@ -1,0 +1,63 @@
+"""Ground truth for problems that stand still: the exact law of a mode, and Metropolis-Hastings as the paper used it.
+
+``posterior`` integrates exp(-beta C) by quadrature: mixtures in any dimension, polynomials for N = 1 and 2, quadratic
+costs in closed form. ``metropolis`` draws from exp(-beta C) for any cost. ``calibration`` checks both against data sets
+drawn from the prior, where ranks of the true parameter must be uniform.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tracker.references.calibration import Calibration, calibration, draw_problems, exact_ranks, sampled_ranks
+    from tracker.references.metropolis import Draws, metropolis
+    from tracker.references.posterior import Posterior, posterior
+
+# Loaded when first used: importing numba takes time.
+_HOMES = {
+    "Calibration": "tracker.references.calibration",
+    "Draws": "tracker.references.metropolis",
+    "Posterior": "tracker.references.posterior",
+    "calibration": "tracker.references.calibration",
+    "draw_problems": "tracker.references.calibration",
+    "exact_ranks": "tracker.references.calibration",
+    "metropolis": "tracker.references.metropolis",
+    "posterior": "tracker.references.posterior",
+    "sampled_ranks": "tracker.references.calibration",
+}
+__all__ = [
+    "Calibration",
+    "Draws",
+    "Posterior",
+    "calibration",
+    "draw_problems",
+    "exact_ranks",
+    "metropolis",
+    "posterior",
+    "sampled_ranks",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'tracker.references' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
+class _Names(ModuleType):
+    """A package whose names are not hidden by files: importing the file posterior.py must not hide the function."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Names

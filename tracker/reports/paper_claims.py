@@ -1,0 +1,250 @@
+"""The paper's claims, judged by the numbers: holds, holds only when ..., does not hold.
+
+A comparison counts as shown when the 95 % interval of the paired difference excludes 0 and Wilcoxon's p is below 0.01.
+The words of a verdict follow from the numbers: a new measurement may change them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tracker.reports.exhibit import Answer
+from tracker.reports.paper_figures import label
+from tracker.reports.paper_numbers import against, average, compare, p_text
+from tracker.reports.words import number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tracker.reports.paper_numbers import Experiment, Numbers
+
+    Rows = tuple[tuple[str, str], ...]
+
+PAPERS_TRIALS = 30  # of Example 1
+ADAPTIVE = ("algorithm-1", "algorithm-1-fast", "algorithm-2", "algorithm-3")
+WALKS = ("algorithm-2", "wandering", "algorithm-2-fast", "wandering-fast")
+TONES = {"holds": "good", "holds only when": "warn", "does not hold": "bad"}
+
+
+class Claim(NamedTuple):
+    """What the paper says; ``mark`` is the verdict; ``short`` ends its sentence; ``evidence``: rows (what, number)."""
+
+    claim: str
+    mark: str
+    short: str
+    evidence: tuple[tuple[str, str], ...]
+
+    @property
+    def answer(self) -> Answer:
+        """The claim as a line of the box on top."""
+        return Answer(self.claim, self.mark, self.short, TONES[self.mark])
+
+
+def claims(numbers: Numbers) -> tuple[Claim, ...]:
+    """Return the paper's claims in its order, each with its verdict."""
+    experiments = numbers.experiments
+    far, ten = experiments["far"], experiments["ten"]
+    return (
+        _ground_truth(numbers),
+        _adaptive(far, experiments["middle"], experiments["coarse"]),
+        _accelerated(experiments["many"]),
+        _learns(far, experiments["ridge"]),
+        _constant(far),
+        _ten_order(ten),
+        _ten_algorithm_1(ten),
+        _ten_wandering(ten),
+        _same_data(experiments["long"]),
+    )
+
+
+def _verdict(shown: Sequence[bool]) -> str:
+    if all(shown):
+        return "holds"
+    return "holds only when" if any(shown) else "does not hold"
+
+
+def _differences(experiment: Experiment, names: Sequence[str], other: str, what: str, where: str = "") -> Rows:
+    """Return a row for each sampler: its difference to ``other``."""
+    measure = {"area": "area", "w1": "W1"}[what]
+    return tuple(
+        (f"{label(name)} − {label(other)}: {measure}{where}", str(against(experiment, name, other, what)))
+        for name in names
+    )
+
+
+def _widths(experiment: Experiment, names: Sequence[str], where: str = "") -> Rows:
+    """Return a row for each sampler: the dispersion check beside a claim about a mean."""
+    return tuple((f"{label(name)}: second moment / exact{where}", average(experiment[name].spread)) for name in names)
+
+
+def _ground_truth(numbers: Numbers) -> Claim:
+    rows = []
+    for name, title in (("example_1", "Example 1"), ("example_2", "Example 2")):
+        check = numbers.checks[name]
+        z = np.abs((check.sampled - check.exact) / check.stderr).max()
+        what = f"{title}: largest distance of {check.exact.size} means from quadrature, in standard errors"
+        rows.append((what, f"{z:.2f} ({number(float(check.effective_size.min()), 2)} effective draws)"))
+    return Claim(
+        "Metropolis-Hastings gives the ground truth",
+        "holds only when",
+        "the two labellings of the mixture are connected, as they are with the data used here. For most parameters drawn from "
+        "the prior of Example 2 they are not, and no local sampler crosses.",
+        tuple(rows),
+    )
+
+
+def _adaptive(far: Experiment, middle: Experiment, coarse: Experiment) -> Claim:
+    mark = _verdict([against(one, name, "accelerated").better for one in (far, coarse) for name in ADAPTIVE])
+    at = {"far": " (epsilon = 1e-4)", "middle": " (3e-4)", "coarse": " (1e-3)"}
+    return Claim(
+        "Example 1: Algorithms 1, 2 and 3 converge faster than the accelerated algorithm",
+        mark,
+        "epsilon is 1e-4 and S moves fast enough. At epsilon = 1e-3 Algorithms 1 and 3 gain nothing, and Algorithm 2 has the "
+        "better mean and the worse law.",
+        (
+            *_differences(far, ADAPTIVE, "accelerated", "area", at["far"]),
+            *_differences(far, ADAPTIVE, "accelerated", "w1", at["far"]),
+            *_widths(far, ("accelerated", *ADAPTIVE), at["far"]),
+            *_differences(far, ("algorithm-1-slow", "algorithm-2-slow"), "accelerated", "area", at["far"]),
+            *_differences(middle, ADAPTIVE, "accelerated", "area", at["middle"]),
+            *_differences(coarse, ADAPTIVE, "accelerated", "area", at["coarse"]),
+            *_differences(coarse, ADAPTIVE, "accelerated", "w1", at["coarse"]),
+            *_widths(coarse, ("accelerated", *ADAPTIVE), at["coarse"]),
+        ),
+    )
+
+
+def _accelerated(many: Experiment) -> Claim:
+    all_of_them, first = (against(many, "accelerated", "classical", trials=n) for n in (None, PAPERS_TRIALS))
+    seen = "holds" if first.better else "holds only when"
+    return Claim(
+        "Example 1: the accelerated algorithm converges faster than classical Langevin",
+        seen if all_of_them.better else "does not hold",
+        f"there are enough trials to see it: {many.trials} are; with the paper's {PAPERS_TRIALS}, {p_text(first.p)}."
+        if all_of_them.better and not first.better
+        else f"with {many.trials} trials and with the first {PAPERS_TRIALS}.",
+        (
+            (f"accelerated − classical: area, {many.trials} trials", str(all_of_them)),
+            (
+                f"accelerated − classical: W1, {many.trials} trials",
+                str(against(many, "accelerated", "classical", "w1")),
+            ),
+            (f"accelerated − classical: area, first {PAPERS_TRIALS} trials", str(first)),
+            *_widths(many, ("classical", "accelerated")),
+        ),
+    )
+
+
+def _learns(far: Experiment, ridge: Experiment) -> Claim:
+    plain, flipped = np.asarray(far["algorithm-1"].skew_3000), np.asarray(far["ascent"].skew_3000)
+    fast, up = far["algorithm-1-fast"].error["1000"], far["ascent-fast"].error["1000"]
+    from_ridge = ("algorithm-1", "ascent", "algorithm-1-fast", "ascent-fast")
+    return Claim(
+        "The algorithm optimises the choice of the skew-symmetric matrix",
+        "holds only when",
+        "there is a way in to learn from: on the way from (4, 4) it finds the right sign of s. Afterwards going up the gradient "
+        "is as good as going down, and from a start on the ridge it gains nothing.",
+        (
+            ("Algorithm 1: mean s at step 3,000", average(plain)),
+            ("Algorithm 1, sign flipped: mean s at step 3,000", average(flipped)),
+            ("Algorithm 1, step × 10: error at step 1,000", average(fast)),
+            ("sign flipped, step × 10: error at step 1,000", average(up)),
+            ("difference of these errors", str(compare(fast, up))),
+            *_differences(far, ("algorithm-1",), "ascent", "w1", " at the end"),
+            *_differences(far, ("algorithm-1-fast",), "ascent-fast", "w1", " at the end"),
+            *_differences(ridge, from_ridge, "accelerated", "area", ", from the ridge"),
+            *_differences(ridge, from_ridge, "accelerated", "w1", ", from the ridge"),
+            *_widths(ridge, from_ridge, ", from the ridge"),
+        ),
+    )
+
+
+def _constant(far: Experiment) -> Claim:
+    better = [against(far, name, "fixed-4", what).better for name in ADAPTIVE for what in ("area", "w1")]
+    return Claim(
+        "Example 1: adapting S is better than fixing it",
+        _verdict(better),
+        f"a constant s = 4 is at least as good as {'all' if not any(better) else 'most'} of them.",
+        (
+            ("fixed s = 4: area", average(far["fixed-4"].area)),
+            ("fixed s = 4: W1", average(far["fixed-4"].w1)),
+            *_differences(far, ADAPTIVE, "fixed-4", "area"),
+            *_differences(far, ADAPTIVE, "fixed-4", "w1"),
+            *_widths(far, ("fixed-4",)),
+        ),
+    )
+
+
+def _ten_order(ten: Experiment) -> Claim:
+    first, second = against(ten, "accelerated", "classical", "w1"), against(ten, "algorithm-2", "accelerated", "w1")
+    return Claim(
+        "Example 2: Algorithm 2 converges faster than accelerated, which converges faster than classical",
+        _verdict([first.better, second.better]),
+        f"W1 after 1e6 steps: classical {average(ten['classical'].w1)}, accelerated {average(ten['accelerated'].w1)}, "
+        f"Algorithm 2 {average(ten['algorithm-2'].w1)}.",
+        (
+            *_differences(ten, ("accelerated",), "classical", "w1"),
+            *_differences(ten, ("algorithm-2",), "accelerated", "w1"),
+            *_differences(ten, ("accelerated",), "classical", "area"),
+            *_differences(ten, ("algorithm-2",), "accelerated", "area"),
+            *_differences(ten, ("algorithm-3",), "accelerated", "w1", f", {len(ten['algorithm-3'].w1)} trials"),
+            *_widths(ten, ("classical", "accelerated", "algorithm-2", "algorithm-3")),
+        ),
+    )
+
+
+def _ten_algorithm_1(ten: Experiment) -> Claim:
+    area, distance = against(ten, "algorithm-1", "accelerated"), against(ten, "algorithm-1", "accelerated", "w1")
+    wide, names = ten["algorithm-1-wide"], ("algorithm-1", "algorithm-1-slow", "ascent", "algorithm-1-wide")
+    return Claim(
+        "Example 2: Algorithm 1 converges faster than the accelerated algorithm",
+        "holds only when" if area.better or distance.better else "does not hold",
+        f"S is held within ±1, and in the mean; its law is too narrow by {1.0 - float(ten['algorithm-1'].spread.mean()):.0%} of "
+        "the variance, unless S moves much more slowly than θ."
+        if area.better or distance.better
+        else "with bounds of ±1; and with ±5 its derivative process explodes.",
+        (
+            ("Algorithm 1: trials that stayed finite", f"{ten.trials - ten['algorithm-1'].diverged} of {ten.trials}"),
+            *_differences(ten, names, "accelerated", "area"),
+            *_differences(ten, names, "accelerated", "w1"),
+            *_widths(ten, names),
+            (
+                "Algorithm 1, bounds ±5: resets of D",
+                f"{wide.resets} in {len(wide.area)} trials, {wide.diverged} trials lost",
+            ),
+        ),
+    )
+
+
+def _ten_wandering(ten: Experiment) -> Claim:
+    same = against(ten, "algorithm-2", "wandering", "w1")
+    fast = against(ten, "algorithm-2-fast", "wandering-fast", "w1")
+    sizes = ((f"{label(name)}: rms of S at the end", average(np.asarray(ten[name].last_skew))) for name in WALKS)
+    return Claim(
+        "Example 2: the gain of Algorithm 2 is that it learns S",
+        _verdict([same.better, fast.better]),
+        "an S that wanders at random, as quickly, does as well. What helps is that S grows and keeps moving.",
+        (
+            *_differences(ten, ("algorithm-2",), "wandering", "w1"),
+            *_differences(ten, ("algorithm-2-fast",), "wandering-fast", "w1"),
+            *_differences(ten, ("wandering", "wandering-fast"), "accelerated", "w1"),
+            *_widths(ten, WALKS),
+            *sizes,
+        ),
+    )
+
+
+def _same_data(long: Experiment) -> Claim:
+    rows = []
+    for name in ("classical", "accelerated", "fixed-4", *ADAPTIVE):
+        time = float(np.mean(np.asarray(long[name].iact)[1]))
+        price = f"{number(time, 2)} steps, {number(time * long[name].gradients, 2)} gradients"
+        rows.append((f"{label(name)}: autocorrelation time of θ(2)", price))
+    return Claim(
+        "The algorithms use the same data as classical Langevin",
+        "holds only when",
+        "steps are counted. In gradient evaluations Algorithm 2 pays double and Algorithm 3, with 41 a step, loses its gain.",
+        tuple(rows),
+    )
