@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from typer.testing import CliRunner
 
 import tracker
 from tracker.cli import app
-from tracker.runs import RunExists, execution, storage
+from tracker.runs import CorruptRun, RunExists, execution, open_run, storage
 from tracker.runs.result import DIMENSIONS
 from tracker.scenario import reading, with_settings
 
@@ -142,6 +144,49 @@ def test_the_result_opens_with_xarray(finished: tracker.Run) -> None:
     for name, axes in DIMENSIONS.items():
         variable = found["theta_trace" if name == "theta" else name].transpose(*axes)
         np.testing.assert_array_equal(variable.values, finished.arrays[name], err_msg=name)
+
+
+def identical(one: tracker.Run, other: tracker.Run) -> None:
+    assert list(one.arrays) == list(other.arrays)
+    for name, array in one.arrays.items():
+        again = other.arrays[name]
+        assert (array.dtype, array.shape, array.tobytes()) == (again.dtype, again.shape, again.tobytes()), name
+    assert one.summary == other.summary
+    assert one.scenario == other.scenario
+    assert one.scenario.sha256 == other.scenario.sha256
+    assert one.path == other.path
+
+
+def test_a_run_is_read_back_bit_for_bit(finished: tracker.Run, tmp_path: Path) -> None:
+    assert finished.path is not None
+    identical(open_run(finished.path), finished)
+    assert open_run(finished.path).dataset.identical(finished.dataset)
+    # nan of any bits, where trials diverged; a scenario that was changed since it was read
+    diverged = tracker.run(diverging(trials=3, steps=300), tmp_path / "run", 1)
+    assert np.isnan(diverged.arrays["final"]).any() or (diverged.arrays["diverged"] >= 0).any()
+    identical(open_run(tmp_path / "run"), diverged)
+
+
+def test_a_run_that_is_not_whole_is_not_opened(finished: tracker.Run, tmp_path: Path) -> None:
+    assert finished.path is not None
+
+    def reason(name: str, change: Callable[[bytes], bytes | None]) -> str:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        shutil.copytree(finished.path, folder)
+        data = change((folder / name).read_bytes())
+        (folder / name).unlink()
+        if data is not None:
+            (folder / name).write_bytes(data)
+        with pytest.raises(CorruptRun) as refused:
+            open_run(folder)
+        return refused.value.reason
+
+    for name in ("manifest.json", "summary.json", "result.nc", "scenario.toml"):
+        assert name in reason(name, lambda _: None)
+        assert name in reason(name, lambda data: data[: len(data) // 2])
+    assert "not finished" in reason("manifest.json", lambda data: data.replace(b"true", b"false"))
+    with pytest.raises(CorruptRun, match="no finished run"):
+        open_run(tmp_path / "nowhere")
 
 
 def test_a_run_in_memory_is_the_same(finished: tracker.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tracker.runs.execution import run
+from tracker.runs.reading import CorruptRun, open_run
 from tracker.runs.result import Run
 from tracker.runs.storage import RunExists
 
-__all__ = ["Run", "RunExists", "run"]
+__all__ = ["CorruptRun", "Run", "RunExists", "open_run", "run"]

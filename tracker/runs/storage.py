@@ -120,7 +120,9 @@ class RunDirectory:
     def finish(self, manifest: Mapping[str, Any], summary: Mapping[str, Any], dataset: Any) -> None:
         """Write the result; the manifest says ``complete`` last, and the shards, now in the result, go."""
         temporary = self.path / f".{RESULT}.{os.getpid()}.tmp"
-        packed = {name: {"zlib": True, "complevel": 1, "fletcher32": True} for name in dataset.data_vars}
+        packed = {
+            name: {"zlib": True, "complevel": 1, "fletcher32": True, "_FillValue": None} for name in dataset.data_vars
+        }
         try:
             dataset.to_netcdf(temporary, engine="h5netcdf", encoding=packed)
             with temporary.open("rb") as file:
