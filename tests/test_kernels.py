@@ -68,14 +68,7 @@ STREAM = {**EXAMPLE_1, "truth": [0, 1], "data": "stream"}
 STORED = {**EXAMPLE_1, "truth": [1.5, -2], "data_seed": 4}
 
 
-DATA = "label,x
-1,0.5
-1,-1.5
-0,2.0
-1,1.0
-0,-0.25
-0,-2.0
-"
+DATA = "label,x\n1,0.5\n1,-1.5\n0,2.0\n1,1.0\n0,-0.25\n0,-2.0\n"
 ROWS = {
     "cost": "logistic", "data": DataFile("rows.csv", DATA.encode()), "features": ["x"], "label": "label",
     "standardize": False, "prior_variance": 4, "horizon": 6, "target": {"radius": 0.5},

@@ -67,7 +67,7 @@ def run(
     manifest = manifest_of(scenario)
     compile_kernels(problem, lambda note: tell(0.0, 1.0, note))
     if directory is not None:
-        directory.begin(scenario.toml(), manifest)
+        directory.begin(scenario.toml(), manifest, scenario.files)
     arrays, seconds = collect_shards(problem, executor, directory, tell, shard_size)
     summary = summarise(problem, arrays, seconds)
     result = Run(scenario, summary, arrays, problem, directory.path if directory is not None else None)

@@ -67,7 +67,7 @@ def _json(path: Path, name: str) -> dict[str, Any]:
 def _scenario(path: Path, sha256: str) -> Scenario:
     """Return the scenario as it was run: from a file unchanged, or changed before the run and written for it."""
     try:
-        scenario = parse((path / SCENARIO).read_bytes().decode(), SCENARIO)
+        scenario = parse((path / SCENARIO).read_bytes().decode(), SCENARIO, folder=path)
     except OSError as error:
         raise CorruptRun(path, f"{SCENARIO}: {error.strerror or error}") from None
     except (ScenarioError, UnicodeDecodeError) as error:

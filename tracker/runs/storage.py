@@ -95,13 +95,18 @@ class RunDirectory:
         """Only what a run wrote is ever removed."""
         return self.path.is_dir() and (self.path / MANIFEST).is_file()
 
-    def begin(self, scenario_text: str, manifest: Mapping[str, Any]) -> None:
-        """Write what is known before the first step; an old run goes only now, when the new one is sure to start."""
+    def begin(self, scenario_text: str, manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> None:
+        """Write what is known before the first step; an old run goes only now, when the new one is sure to start.
+
+        ``files`` are the data files that the scenario names, which belong beside it.
+        """
         self._refuse_if_taken()  # again: something may have come here since
         if self._is_taken():
             shutil.rmtree(self.path)
         (self.path / SHARDS).mkdir(parents=True, exist_ok=True)
         write_file(self.path / SCENARIO, scenario_text.encode())
+        for name, content in files.items():
+            write_file(self.path / name, content)
         write_json(self.path / MANIFEST, {**manifest, "complete": False})
 
     def add_shard(self, index: int, arrays: Arrays) -> None:
