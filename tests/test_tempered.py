@@ -11,6 +11,7 @@ from test_kernels import scenario_of
 from test_scenarios import Here, run_interpreted
 
 import tracker
+from tracker import limits
 from tracker.scenario import ScenarioError
 
 DERIVATIVE = 1e-6  # relative, central differences of step 1e-5: h^2 times the third derivative is below 1e-9
@@ -161,3 +162,13 @@ def test_the_size_of_the_noise_is_recorded() -> None:
     assert np.isfinite(run.arrays["sigma"]).all()
     assert dict(run.dataset["sigma"].sizes) == {"trial": 3, "time": 21, "sigma_sampler": 1}
     assert run.dataset["sigma_sampler"].item() == "sampler-1"
+
+
+def test_theory_says_that_it_needs_noise_of_one_size() -> None:
+    mode = {"cost": "quadratic", "curvature": H, "minimum": M}
+    keys = {"kind": "tempered", "noise_step": 0.1, "noise_bounds": [0.5, 2.0]}
+    scenario = scenario_of([mode, mode], [keys], chain={"alpha": 0.01, "Q": [[-1.0, 1.0], [1.0, -1.0]]})
+    with pytest.raises(ValueError, match="needs noise of one size"):
+        limits.moments(scenario, "sampler-0", [1.0])
+    with pytest.raises(ValueError, match="whose noise moves"):
+        limits.density(scenario, "sampler-0", [1.0])
