@@ -7,12 +7,13 @@ A shard of trials is a pure function of the scenario and the indices of its tria
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from tracker import skew as skew_algebra
 from tracker.bins import AGE_BITS, WAIT_BITS, bin_of
+from tracker.compiled import source_fingerprint
 from tracker.costs.base import measure_size, observation_size
 from tracker.environment import Environment, Outage, Plan, Switch
 from tracker.loop import DIVERGED, RESETS, Block, Layout, Ledger, advance
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
     Arrays = dict[str, NDArray[Any]]
+
+__all__ = [
+    "Contestant", "Keeper", "Problem", "Snapshot", "compile_kernels", "most_trials", "prepare", "simulate",
+    "source_fingerprint",
+]  # fmt: skip
 
 RUNAWAY = 1e8  # times the scale of a scenario: a trial so far away has diverged
 CELL_FLOATS = 1280  # normals drawn at a time: few enough to stay in the first-level cache
@@ -127,41 +133,91 @@ def plan_of(scenario: Scenario) -> Plan:
     )
 
 
+class Snapshot(NamedTuple):
+    """A shard in the middle of its trials, as arrays: enough to go on from there to the same bits.
+
+    The environment is not part of it (SimPy cannot be saved): its events are replayed, without the samplers.
+    """
+
+    reached: NDArray[np.int64]  # (contestants,): steps taken; unequal in the middle of a block
+    seconds: Array  # (contestants,)
+    ledgers: tuple[Ledger, ...]
+
+
+class Keeper(Protocol):
+    """Where snapshots of a shard are kept."""
+
+    def load(self, empty: Snapshot) -> Snapshot | None:
+        """Return the last snapshot, with arrays shaped as in ``empty``, or None."""
+
+    def due(self) -> bool:
+        """Tell whether enough was computed since the last one."""
+
+    def save(self, snapshot: Snapshot) -> None:
+        """Keep a snapshot in place of the last one."""
+
+
 def simulate(
     problem: Problem,
     trials: Sequence[int],
     progress: Callable[[float], None] = lambda _: None,
     cancelled: Callable[[], bool] = lambda: False,
+    keeper: Keeper | None = None,
 ) -> tuple[Arrays, Array]:
     """Run ``trials`` and return what was measured, by name with a leading trial axis, and the seconds per contestant.
 
     ``progress`` is told how many steps (over trials and contestants) were taken; when ``cancelled`` says so, the run
-    stops with ``InterruptedError``.
+    stops with ``InterruptedError``. With a ``keeper`` it goes on from the last snapshot, and takes new ones.
     """
     index = np.array(trials, dtype=np.int64)
     starts = start_points(problem, index)
     skews = [start_skews(problem, contestant, index) for contestant in problem.contestants]
-    ledgers = [empty_ledger(problem, contestant, index.size) for contestant in problem.contestants]
-    seconds = np.zeros(len(ledgers))
+    ledgers = tuple(empty_ledger(problem, contestant, index.size) for contestant in problem.contestants)
+    now = Snapshot(np.zeros(len(ledgers), dtype=np.int64), np.zeros(len(ledgers)), ledgers)
+    if keeper is not None:
+        now = keeper.load(now) or now
     environment = Environment(problem.plan, problem.scenario.seed, trials, problem.layout.steps)
-    position, length = 0, first_block(problem, index.size)
+    position, stop = int(now.reached.min()), int(now.reached.max())
+    progress(float(index.size) * float(now.reached.sum()))
+    replay(problem, environment, index.size, position, cancelled)
+    length = first_block(problem, index.size)
     while position < problem.layout.steps:
-        stop = min(position + length, problem.layout.steps)
+        # a snapshot from the middle of a block: the others catch up first
+        stop = stop if stop > position else min(position + length, problem.layout.steps)
         block = _block(environment.advance(stop), environment)
         slowest = 0.0
         for n, contestant in enumerate(problem.contestants):
+            if now.reached[n] >= stop:
+                continue
             if cancelled():
+                if keeper is not None:
+                    keeper.save(now)
                 raise InterruptedError
             begun = time.thread_time()
-            _advance(problem, contestant, index, starts, skews[n], block, ledgers[n])
+            _advance(problem, contestant, index, starts, skews[n], block, now.ledgers[n])
             spent = time.thread_time() - begun
-            seconds[n] += spent
+            now.seconds[n] += spent
+            now.reached[n] = stop
             slowest = max(slowest, spent)
             progress(float(index.size) * (stop - position))
+        length = next_block(problem, index.size, stop - position, slowest)
         position = stop
-        length = next_block(problem, index.size, length, slowest)
+        if keeper is not None and position < problem.layout.steps and keeper.due():
+            keeper.save(now)
     environment.close()
-    return collect(problem, index, ledgers, environment), seconds
+    return collect(problem, index, now.ledgers, environment), now.seconds
+
+
+def replay(
+    problem: Problem, environment: Environment, trials: int, stop: int, cancelled: Callable[[], bool] = lambda: False
+) -> None:
+    """Take a new environment to step ``stop``: the same events from the same seed, about 3 microseconds each."""
+    position, length = 0, _cells(problem, problem.layout.steps, trials)
+    while position < stop:
+        if cancelled():
+            raise InterruptedError
+        position = min(position + length, stop)
+        environment.advance(position)
 
 
 def compile_kernels(problem: Problem, note: Callable[[str], None] = lambda _: None) -> None:

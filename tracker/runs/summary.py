@@ -13,7 +13,7 @@ from tracker.metrics.accuracy import Classes, accuracy
 from tracker.metrics.averages import final_moments, over_trials, pooled_moments, ratio, time_average
 from tracker.metrics.recovery import recovery
 from tracker.plain import jsonable
-from tracker.runs.storage import array_hash
+from tracker.runs.netcdf import array_hash
 from tracker.scenario import classifies, regimes
 
 if TYPE_CHECKING:
