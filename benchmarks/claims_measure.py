@@ -18,7 +18,6 @@ from tracker.metrics import paired
 from tracker.metrics.accuracy import Classes, accuracy, accuracy_waits
 from tracker.metrics.averages import time_average
 from tracker.metrics.switches import restricted_mean
-from tracker.runs import CorruptRun
 
 ROOT = Path(__file__).resolve().parent.parent
 SCENARIOS = ROOT / "scenarios"
@@ -40,13 +39,10 @@ def path_of(name: str) -> Path:
 
 
 def carried_out(name: str, *settings: str) -> Measured:
-    """Run a scenario at full size, with ``settings`` in place of its sweep; a run of the same scenario and code is reused."""
+    """Run a scenario at full size, with ``settings`` in place of its sweep; a run of the same scenario and code is resumed or reused."""
     scenario = tracker.load(path_of(name), ["sweep={}", *settings] if settings else [])
     folder = STORE / f"{name}-{scenario.sha256[:12]}-{source_fingerprint()}"
-    try:
-        return Measured(tracker.open_run(folder))
-    except CorruptRun:
-        return Measured(tracker.run(scenario, out=folder, executor=WORKERS, replace=folder.exists()))
+    return Measured(tracker.run(scenario, out=folder, executor=WORKERS, resume=True))
 
 
 @dataclass

@@ -74,7 +74,9 @@ def _opened(path: Path) -> Iterator[Callable[[str], NDArray[Any]]]:
     with xarray.open_dataset(path, engine="h5netcdf", decode_cf=False, cache=False) as found:
 
         def array_of(name: str) -> NDArray[Any]:
-            variable = found[RENAMED.get(name, name)]
-            return np.ascontiguousarray(variable.transpose(*DIMENSIONS.get(name, (name,))).values)
+            variable = found[RENAMED.get(name, name)].transpose(*DIMENSIONS.get(name, (name,)))
+            if variable.size == 0:  # no sampler moves its S, or its noise: h5py cannot select from nothing
+                return np.zeros(variable.shape, dtype=variable.dtype)
+            return np.ascontiguousarray(variable.values)
 
         yield array_of
