@@ -29,9 +29,12 @@ def shown(p: paired.Paired, digits: int = 2) -> str:
 
 
 def swapping_wells() -> list[Claim]:
-    found = carried_out("swapping_wells")
-    rows = [below(found, "accelerated", "classical"), below(found, "algorithm-1", "accelerated")]
-    rows += [reported(found, one, "accelerated") for one in ("algorithm-2", "wandering", "fixed-3")]
+    """The gain of Algorithm 1 over a random constant S is small: the 20 trials of the file cannot tell it, 100 can."""
+    few, found = carried_out("swapping_wells"), carried_out("swapping_wells", "trials=100")
+    rows = [below(few, "accelerated", "classical"), reported(few, "algorithm-1", "accelerated")]
+    many = [below(found, "accelerated", "classical"), below(found, "algorithm-1", "accelerated")]
+    many += [reported(found, one, "algorithm-1") for one in ("algorithm-2", "wandering", "fixed-3")]
+    rows += [row._replace(claim=f"100 trials: {row.claim}") for row in many]
     return [*rows, *found.right_place()]
 
 
