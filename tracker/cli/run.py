@@ -100,8 +100,8 @@ def _carried_out(scenario: Scenario, folder: Path, file: Path, wishes: Wishes) -
         ) from None
     except OSError as error:
         begun = (folder / "manifest.json").exists()
-        ways = [f"what is finished is kept. Continue with: {command(file, wishes)}"] if begun else []
-        raise Refused(USAGE, _place(error), *ways) from None
+        more = [f"what is finished is kept. Continue with: {command(file, wishes)}"] if begun else []
+        raise Refused(USAGE, _place(error), *more) from None
 
 
 def _place(error: OSError) -> str:

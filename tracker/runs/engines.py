@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
+import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from tracker.simulate import Problem
 
 ENGINES = ("threads", "processes", "dask", "dask:ADDRESS")
-SECONDS_TO_CLOSE = 1.5
+SECONDS_TO_CLOSE = 1.0
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # no such thing on Windows
 
 
 class Engine(Protocol):
@@ -114,9 +117,14 @@ class Processes:
         return True
 
     def close(self, *, at_once: bool) -> None:
-        """End."""
+        """End; ``at_once``: processes that do not stop by themselves, because they are still starting, are killed."""
         self._stop.value = int(at_once)
-        self._pool.shutdown(cancel_futures=True)
+        processes = list((self._pool._processes or {}).values()) if at_once else []  # noqa: SLF001
+        self._pool.shutdown(wait=not at_once, cancel_futures=True)
+        deadline = time.monotonic() + SECONDS_TO_CLOSE
+        for process in processes:
+            process.join(max(0.0, deadline - time.monotonic()))
+            process.kill()
 
 
 class Dask:
@@ -158,12 +166,21 @@ class Dask:
         """End the local cluster, or leave the other one as it was."""
         with suppress(Exception):  # a cluster that is gone cannot be told
             self._pool.shutdown(wait=not at_once)
-        timeout = SECONDS_TO_CLOSE if at_once else None
-        with suppress(Exception):
-            self._client.close(timeout)
-        if self._cluster is not None:
+        if at_once and self._cluster is not None:
+            self._kill_workers()
+        timeout = SECONDS_TO_CLOSE / 2 if at_once else None
+        for part in (self._client, self._cluster):
+            if part is not None:
+                with suppress(Exception):
+                    part.close(timeout)
+
+    def _kill_workers(self) -> None:
+        """Dask waits long for workers that compute; these have a moment to keep a snapshot."""
+        time.sleep(SECONDS_TO_CLOSE / 2)
+        for nanny in self._cluster.workers.values():
+            nanny.auto_restart = False
             with suppress(Exception):
-                self._cluster.close(timeout)
+                os.kill(nanny.pid, KILL)
 
 
 class Own:

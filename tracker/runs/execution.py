@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from tracker.runs import files
 from tracker.runs.engines import engine_of
 from tracker.runs.errors import NothingComputed, RunExists
-from tracker.runs.identity import manifest_of
+from tracker.runs.identity import data_files, manifest_of
 from tracker.runs.locking import locked
 from tracker.runs.reading import open_run, resumable
 from tracker.runs.result import Run
@@ -96,12 +96,13 @@ def run(
     if out is None:
         problem = _ready(scenario, how)
         return _carry_out(problem, manifest_of(scenario, _size(problem, shard_size)), None, {}, how)
-    directory = RunDirectory(Path(out), how.notice)
+    directory = RunDirectory(Path(out), how.notice, data_files(scenario))
     directory.refuse_if_taken(replace=replace, resume=resume)
     old = directory.manifest() if resume else None
     if old is not None:
         scenario = resumable(directory.path, old, scenario)
         if old.complete:
+            directory.tidy_if_needed()
             return open_run(directory.path, scenario)
     problem = _ready(scenario, how)
     manifest = manifest_of(scenario, old.shard_size if old is not None else _size(problem, shard_size))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracker.runs import files
-from tracker.runs.result import DIMENSIONS, RENAMED
+from tracker.runs.result import DIMENSIONS, LEADING, RENAMED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -67,16 +67,19 @@ def _stored_hash(path: Path) -> str:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Callable[[str], NDArray[Any]]]:
-    """Undo what ``Run.dataset`` does to the arrays: other names, other order of axes."""
-    import xarray
+    """Undo what ``Run.dataset`` does to the arrays: other names, other order of axes.
 
-    # not decoded: a nan with other bits would come back as another nan
-    with xarray.open_dataset(path, engine="h5netcdf", decode_cf=False, cache=False) as found:
+    Read without decoding (a nan with other bits would come back as another nan), and without the 0.2 seconds that
+    xarray needs to understand any file: the order of the axes is known.
+    """
+    import h5py
+
+    with h5py.File(path, "r") as found:
 
         def array_of(name: str) -> NDArray[Any]:
-            variable = found[RENAMED.get(name, name)].transpose(*DIMENSIONS.get(name, (name,)))
-            if variable.size == 0:  # no sampler moves its S, or its noise: h5py cannot select from nothing
-                return np.zeros(variable.shape, dtype=variable.dtype)
-            return np.ascontiguousarray(variable.values)
+            axes = DIMENSIONS.get(name, (name,))
+            stored = [*(axis for axis in LEADING if axis in axes), *(axis for axis in axes if axis not in LEADING)]
+            array = found[RENAMED.get(name, name)][()]
+            return np.ascontiguousarray(array.transpose([stored.index(axis) for axis in axes]))
 
         yield array_of

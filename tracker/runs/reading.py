@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from tracker.scenario import Scenario
 
 
+AGAIN = "tracker run --replace computes it again"
+
+
 def open_run(path: str | Path, scenario: Scenario | None = None) -> Run:
     """Return the finished run in the directory ``path``.
 
@@ -94,7 +97,7 @@ def _summary(path: Path, manifest: Manifest) -> dict[str, Any]:
     except OSError as error:
         raise CorruptRun(path, f"{SUMMARY}: {error.strerror or error}") from None
     if sha256(data) != manifest.files.get(SUMMARY):
-        raise CorruptRun(path, f"{SUMMARY} was changed since the run: its hash is not the one in {MANIFEST}")
+        raise CorruptRun(path, f"{SUMMARY} was changed since the run (its hash is not the one in {MANIFEST}); {AGAIN}")
     return dict(json.loads(data))
 
 
@@ -105,7 +108,7 @@ def _arrays(path: Path, manifest: Manifest) -> dict[str, NDArray[Any]]:
     except OSError as error:
         raise CorruptRun(path, f"{RESULT}: {error.strerror or error}") from None
     if not whole:
-        raise CorruptRun(path, f"{RESULT} was changed since the run: its hash is not the one in {MANIFEST}")
+        raise CorruptRun(path, f"{RESULT} was changed since the run (its hash is not the one in {MANIFEST}); {AGAIN}")
     try:
         return read_result(path / RESULT)
     except Exception as error:  # whatever the reader says

@@ -45,6 +45,7 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "resets": ("trial", "sampler"),
 }
 RENAMED = {"theta": "theta_trace"}  # a variable cannot share its name with one of its axes
+LEADING = ("sampler", "trial", "time")  # axes that come first in the dataset, in this order
 
 
 @dataclass(frozen=True)
@@ -95,5 +96,5 @@ class Run:
             RENAMED.get(name, name): xarray.Variable(axes, self.arrays[name]) for name, axes in DIMENSIONS.items()
         }
         dataset = xarray.Dataset(variables, coords=coordinates)
-        leading = [axis for axis in ("sampler", "trial", "time") if axis in dataset.dims]
+        leading = [axis for axis in LEADING if axis in dataset.dims]
         return dataset.transpose(*leading, ...)

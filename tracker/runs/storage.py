@@ -19,12 +19,12 @@ from tracker.runs import files
 from tracker.runs.checkpoints import place_of
 from tracker.runs.errors import CorruptRun, RunExists, RunLocked
 from tracker.runs.identity import data_files, sha256
-from tracker.runs.locking import LOCK, living_holder
+from tracker.runs.locking import LOCK, living_holder, locked
 from tracker.runs.netcdf import write_result
 from tracker.runs.records import Entry, Manifest, read_journal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 SHARDS, CHECKPOINTS, DAMAGED = "shards", "checkpoints", "damaged"
 JOURNAL, MANIFEST, SCENARIO, PROGRESS = "journal.jsonl", "manifest.json", "scenario.toml", "progress.json"
 RESULT, SUMMARY = "result.nc", "summary.json"
-BEGINNINGS = {LOCK, SCENARIO, SHARDS, CHECKPOINTS}  # what may stand there before the manifest does
 WHILE_RUNNING = (PROGRESS, CHECKPOINTS, JOURNAL, SHARDS)
 
 
@@ -50,11 +49,12 @@ class Stored(NamedTuple):
 
 
 class RunDirectory:
-    """The folder of one run. ``notice`` is told, in a line, what had to be put aside."""
+    """The folder of one run. ``notice`` is told, in a line, what had to be put aside; ``data`` names the data files."""
 
-    def __init__(self, path: Path, notice: Callable[[str], None]) -> None:
+    def __init__(self, path: Path, notice: Callable[[str], None], data: Iterable[str] = ()) -> None:
         self.path = path.resolve()
         self._notice = notice
+        self._beginnings = {LOCK, SHARDS, CHECKPOINTS, SCENARIO, *data}  # what may stand there before the manifest
 
     def refuse_if_taken(self, *, replace: bool, resume: bool) -> None:
         """Raise where the folder is in use, or holds what was not asked to be replaced or resumed."""
@@ -74,8 +74,9 @@ class RunDirectory:
         if not self.path.is_dir():
             return True
         names = {path.name for path in self.path.iterdir() if not path.name.endswith(files.TEMPORARY)}
-        # a run that was killed before its manifest was written holds nothing, and is known by its lock
-        return bool(names) and not (LOCK in names and names <= BEGINNINGS)
+        # a run that was killed before its manifest was written holds nothing, and is known by its lock or empty shards
+        ours = LOCK in names or (SHARDS in names and not any((self.path / SHARDS).iterdir()))
+        return bool(names) and not (ours and names <= self._beginnings)
 
     def manifest(self) -> Manifest | None:
         """Return the manifest of the run that is here; None where none has begun."""
@@ -177,6 +178,12 @@ class RunDirectory:
         files.write_file(self.path / MANIFEST, done.encode())
         if done.complete:
             self.tidy()
+
+    def tidy_if_needed(self) -> None:
+        """Remove what a writer left that was killed after its run was complete."""
+        if any((self.path / name).exists() for name in (LOCK, *WHILE_RUNNING)):
+            with locked(self.path):
+                self.tidy()
 
     def tidy(self) -> None:
         """Remove what only a run under way needs."""

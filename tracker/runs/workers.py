@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from threadpoolctl import threadpool_limits
 
 from tracker.runs.checkpoints import Checkpoint, Place
+from tracker.runs.errors import CorruptRun
 from tracker.runs.identity import versions
-from tracker.runs.storage import Stored
+from tracker.runs.storage import Stored, read_manifest
 from tracker.simulate import Problem, compile_kernels, simulate, source_fingerprint
 
 if TYPE_CHECKING:
@@ -110,7 +111,13 @@ def _problem(payload: Payload) -> Problem:
 
 def _keeper(place: Place | None) -> Checkpoint | None:
     """A worker that does not see the run directory keeps no snapshots: a shard is then computed from its beginning."""
-    return Checkpoint(place) if place is not None and Path(place.path).parent.is_dir() else None
+    if place is None:
+        return None
+    try:
+        seen = read_manifest(Path(place.path).parents[1]).identity
+    except CorruptRun:
+        return None
+    return Checkpoint(place) if place.identity.startswith(f"{seen}/") else None
 
 
 def _progress(index: int) -> Callable[[float], None]:

@@ -1,0 +1,226 @@
+"""Things that go wrong: a disk that fails, bits that flip, processes that are killed. Used by tests and the soak."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from tracker.runs import files
+from tracker.runs.records import Entry, read_journal
+from tracker.runs.storage import JOURNAL, SUMMARY, read_manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).parents[1]
+
+
+class FailingDisk(files.Disk):
+    """Fails at the n-th step (and at all later ones if ``for_good``); a write that fails has written the half."""
+
+    def __init__(self, n: int, code: int, *, for_good: bool = False) -> None:
+        self.steps, self._n, self._code, self._for_good = 0, n, code, for_good
+
+    def _count(self) -> None:
+        self.steps += 1
+        if self.steps == self._n or (self._for_good and self.steps > self._n):
+            raise OSError(self._code, os.strerror(self._code))
+
+    def open(self, path: Path, mode: str) -> BinaryIO:
+        self._count()
+        return super().open(path, mode)
+
+    def write(self, file: BinaryIO, data: bytes) -> None:
+        try:
+            self._count()
+        except OSError:
+            super().write(file, data[: len(data) // 2])
+            raise
+        super().write(file, data)
+
+    def fill(self, path: Path, writer: Callable[[Path], None]) -> None:
+        super().fill(path, writer)
+        self._count()
+
+    def sync(self, handle: int) -> None:  # noqa: ARG002
+        self._count()  # nothing is synced: tests need no disk
+
+    def rename(self, old: Path, new: Path) -> None:
+        self._count()
+        super().rename(old, new)
+
+    def remove(self, path: Path) -> None:
+        self._count()
+        super().remove(path)
+
+    def make_folder(self, path: Path) -> None:
+        self._count()
+        super().make_folder(path)
+
+
+@contextmanager
+def disk(used: files.Disk) -> Iterator[None]:
+    """Use another disk."""
+    before, files.disk = files.disk, used
+    try:
+        yield
+    finally:
+        files.disk = before
+
+
+def flipped(data: bytes, rng: random.Random) -> bytes:
+    """Return ``data`` with one bit changed."""
+    place = rng.randrange(len(data))
+    return data[:place] + bytes([data[place] ^ 1 << rng.randrange(8)]) + data[place + 1 :]
+
+
+def kept_entries(folder: Path) -> dict[int, Entry]:
+    """Return what the journal of a run holds; nothing before it has begun or after it is complete."""
+    try:
+        manifest = read_manifest(folder)
+        return read_journal((folder / JOURNAL).read_bytes(), manifest.identity).entries
+    except Exception:
+        return {}
+
+
+ZYGOTE = """
+import json, os, sys
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+import tracker, xarray, h5netcdf
+from tracker.cli import app
+from tracker.runs import checkpoints
+from tracker.simulate import compile_kernels, prepare
+checkpoints.EVERY_SECONDS = float(sys.argv[2])
+checkpoints.WORTH_KEEPING = min(checkpoints.WORTH_KEEPING, checkpoints.EVERY_SECONDS)
+compile_kernels(prepare(tracker.load(sys.argv[1])))
+print("ready", flush=True)
+for line in sys.stdin:
+    pid = os.fork()
+    if pid == 0:
+        order = json.loads(line)
+        out = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(out, 1), os.dup2(out, 2)
+        try:
+            app(order["arguments"])
+        except SystemExit as end:
+            sys.stdout.flush(), sys.stderr.flush()
+            os._exit(end.code or 0)
+        os._exit(99)
+    print(pid, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+"""
+
+
+class Zygote:
+    """A process that has loaded everything and forks one that runs a command, which can then be killed at once."""
+
+    def __init__(self, scenario: Path, folder: Path, snapshot_every: float) -> None:
+        self._log = folder / "log.txt"
+        env = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", ZYGOTE, str(scenario), str(snapshot_every)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=env,
+            cwd=folder,
+        )
+        assert self._read() == "ready"
+
+    def _read(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().strip()
+
+    def start(self, *arguments: str) -> int:
+        """Begin ``tracker ARGUMENTS`` and return the process's number."""
+        assert self._process.stdin is not None
+        print(json.dumps({"arguments": arguments, "log": str(self._log)}), file=self._process.stdin, flush=True)
+        return int(self._read())
+
+    def end(self) -> tuple[int, str]:
+        """Wait for it; return its exit code (minus the signal that ended it) and all that it printed."""
+        return int(self._read()), self._log.read_text()
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
+
+
+@contextmanager
+def zygote(scenario: Path, folder: Path, snapshot_every: float = 30.0) -> Iterator[Zygote]:
+    made = Zygote(scenario, folder, snapshot_every)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def wait_until(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
+    """Return what ``condition`` gives once that is true."""
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.002)
+    return found
+
+
+class Killings:
+    """Kill a run again and again, each time with ``--resume`` after it, and watch what it keeps."""
+
+    def __init__(self, root: Zygote, file: Path, folder: Path, rng: random.Random) -> None:
+        self._root, self._folder, self._rng = root, folder, rng
+        self._arguments = ("run", str(file), "--out", str(folder), "--resume", "--workers", "2", "--json", "--quiet")
+        self.kills = self.lost = self.twice = 0
+        self._entries: dict[int, Entry] = {}
+
+    def kill_once(self, longest: float, *, after_progress: bool = False) -> bool:
+        """Kill after a random time up to ``longest`` seconds; False if the run came to its end before.
+
+        ``after_progress``: the time runs from the first new shard or snapshot on.
+        """
+        before = self._traces()
+        pid = self._root.start(*self._arguments)
+        while after_progress and self._traces() <= before and not (self._folder / SUMMARY).exists():
+            time.sleep(0.002)
+        time.sleep(self._rng.uniform(0, longest))
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        code, said = self._root.end()
+        assert code in (-signal.SIGKILL, 0), said
+        self.look()
+        self.kills += code != 0
+        return code != 0
+
+    def _traces(self) -> set[tuple[str, int]]:
+        """What is on the disk of shards and snapshots."""
+        found = set()
+        for path in (*self._folder.glob("shards/0*"), *self._folder.glob("checkpoints/0*")):
+            with suppress(OSError):
+                found.add((path.name, path.stat().st_mtime_ns))
+        return found
+
+    def look(self) -> None:
+        """Compare the journal with the last one: every entry must still be there, and be the same."""
+        entries = kept_entries(self._folder)
+        if entries:
+            self.lost += sum(index not in entries for index in self._entries)
+            self.twice += sum(index in entries and entries[index] != entry for index, entry in self._entries.items())
+            self._entries = entries
+
+    def finish(self) -> dict[str, Any]:
+        """Let it come to its end and return its summary."""
+        self._root.start(*self._arguments)
+        code, said = self._root.end()
+        assert code == 0, said
+        return dict(json.loads(said.splitlines()[-1]))
