@@ -201,7 +201,7 @@ def test_a_changed_scenario_can_be_written_and_read_again(path: Path) -> None:
     original = load(path)
     assert original.toml() == path.read_text()
     changed = original.replace(description='quotes " and \\ and \x7f and \U0001f40e')
-    again = parse(changed.toml())
+    again = parse(changed.toml(), folder=path.parent)
     assert again.content() == changed.content()
     assert again.replace(seed=changed.seed).sha256 == changed.sha256
 

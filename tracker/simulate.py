@@ -19,6 +19,7 @@ from tracker.environment import Environment, Outage, Plan, Switch
 from tracker.loop import DIVERGED, RESETS, Block, Layout, Ledger, advance
 from tracker.samplers.base import MovingSkewKeys, SamplerKeys, SkewKeys, skew_of, state_size, unpack
 from tracker.samplers.baselines import BASELINES
+from tracker.samplers.tempered import TemperedKeys
 from tracker.scenario import build_modes, initial_law, skew_matrix, step_nanoseconds
 from tracker.streams import SKEW, START, entropy_words, normals_by_trial
 
@@ -63,6 +64,11 @@ class Contestant(NamedTuple):
     def moves_skew(self) -> bool:
         """Whether its S changes, and is therefore recorded."""
         return isinstance(self.keys, MovingSkewKeys)
+
+    @property
+    def moves_noise(self) -> bool:
+        """Whether the size of its noise changes, and is therefore recorded."""
+        return isinstance(self.keys, TemperedKeys)
 
 
 class Problem(NamedTuple):
@@ -314,7 +320,7 @@ def start_skews(problem: Problem, contestant: Contestant, trials: NDArray[np.int
 def empty_ledger(problem: Problem, contestant: Contestant, trials: int) -> Ledger:
     """Return the ledger of a contestant before its first step."""
     layout, N = problem.layout, problem.origin.size
-    pairs = N * (N - 1) // 2 if contestant.moves_skew else 0
+    moving = N * (N - 1) // 2 if contestant.moves_skew else int(contestant.moves_noise)
     return Ledger(
         state=np.zeros((trials, state_size(contestant.parameters, N))),
         streams=np.zeros((trials, 4, 4), dtype=np.uint64),
@@ -322,7 +328,7 @@ def empty_ledger(problem: Problem, contestant: Contestant, trials: int) -> Ledge
         sums=np.zeros((trials, layout.modes + bin_of(layout.steps, AGE_BITS) + 1, 4)),
         waits=np.zeros((trials, bin_of(layout.steps, WAIT_BITS) + 1, 2), dtype=np.int64),
         moments=np.zeros((trials, N + 1, N)),
-        trace=np.full((trials, problem.records, 3 + N + pairs), np.nan),
+        trace=np.full((trials, problem.records, 3 + N + moving), np.nan),
     )
 
 
@@ -333,11 +339,13 @@ def collect(problem: Problem, trials: NDArray[np.int64], ledgers: Sequence[Ledge
     def by_sampler(pick: Callable[[Ledger], NDArray[Any]]) -> NDArray[Any]:
         return np.stack([pick(ledger) for ledger in ledgers], axis=1)
 
+    def moving(pick: Callable[[Contestant], bool], columns: int) -> NDArray[Any]:
+        chosen = [
+            ledger.trace[:, :, 3 + N :] for c, ledger in zip(problem.contestants, ledgers, strict=True) if pick(c)
+        ]
+        return np.stack(chosen, axis=1) if chosen else np.zeros((trials.size, 0, problem.records, columns))
+
     counts = environment.counts
-    moving = [
-        ledger.trace[:, :, 3 + N :] for c, ledger in zip(problem.contestants, ledgers, strict=True) if c.moves_skew
-    ]
-    skew_trace = np.stack(moving, axis=1) if moving else np.zeros((trials.size, 0, problem.records, N * (N - 1) // 2))
     return {
         "trial": trials,
         "mode": np.nan_to_num(ledgers[-1].trace[:, :, 0], nan=-1).astype(np.int16),
@@ -350,7 +358,8 @@ def collect(problem: Problem, trials: NDArray[np.int64], ledgers: Sequence[Ledge
         "error": by_sampler(lambda ledger: ledger.trace[:, :, 1]),
         "excess": by_sampler(lambda ledger: ledger.trace[:, :, 2]),
         "theta": by_sampler(lambda ledger: ledger.trace[:, :, 3 : 3 + N]),
-        "skew": skew_trace,
+        "skew": moving(lambda c: c.moves_skew, N * (N - 1) // 2),
+        "sigma": moving(lambda c: c.moves_noise, 1)[..., 0],
         "final": by_sampler(lambda ledger: ledger.state[:, :N]),
         "final_skew": np.stack(
             [_final_skew(problem, *pair) for pair in zip(problem.contestants, ledgers, strict=True)], axis=1
