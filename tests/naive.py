@@ -148,7 +148,43 @@ class Mixture:
         return float(min(np.linalg.norm(here - there), np.linalg.norm(here - there[::-1])))
 
 
-Cost = Smooth | Mixture
+@dataclass
+class Logistic:
+    """c(theta, i) = |theta|^2/(2 v) + T log(1 + exp(-l_i x_i'theta)), a random row i a step, from the probabilities."""
+
+    x: np.ndarray  # rows
+    labels: np.ndarray
+    prior_variance: float
+    horizon: int
+    minimisers: np.ndarray
+    radius: float
+
+    def observe(self, rng: np.random.Generator, k: int) -> int:
+        return int(rng.random() * len(self.x))
+
+    def right(self, theta: np.ndarray, i: int) -> float:
+        """The probability of the label of row i."""
+        return float(1 / (1 + np.exp(-self.labels[i] * self.x[i] @ theta)))
+
+    def value(self, theta: np.ndarray, i: int) -> float:
+        return theta @ theta / (2 * self.prior_variance) - self.horizon * np.log(self.right(theta, i))
+
+    def gradient(self, theta: np.ndarray, i: int) -> np.ndarray:
+        pull = self.horizon * (1 - self.right(theta, i)) * self.labels[i]
+        return theta / self.prior_variance - pull * self.x[i]
+
+    def hessian(self, theta: np.ndarray, i: int) -> np.ndarray:
+        p = self.right(theta, i)
+        return np.eye(len(theta)) / self.prior_variance + self.horizon * p * (1 - p) * np.outer(self.x[i], self.x[i])
+
+    def expected(self, theta: np.ndarray) -> float:
+        return float(np.mean([self.value(theta, i) for i in range(len(self.x))]))
+
+    def distance(self, theta: np.ndarray, minimiser: np.ndarray) -> float:
+        return float(np.linalg.norm(theta - minimiser))
+
+
+Cost = Smooth | Mixture | Logistic
 
 
 # --- samplers; ``step`` goes from k to k + 1, ``idle`` consumes the random numbers of a step without a gradient
@@ -178,6 +214,7 @@ class Sampler:
     trial: int
     D: dict[tuple[int, int], np.ndarray] = field(default_factory=dict)
     resets: int = 0
+    sigma: float = 1.0  # of the injected noise
 
     def __post_init__(self) -> None:
         self.N = len(self.theta)
@@ -315,6 +352,24 @@ class Wandering(Sampler):
         self.signs.standard_normal(len(pairs(self.N)))
 
 
+class Tempered(Sampler):
+    """Generalised Langevin: sigma follows d theta / d sigma."""
+
+    def begin(self) -> None:
+        low, high = self.keys["noise_bounds"]
+        self.zeta, self.sigma = np.zeros(self.N), min(max(self.keys.get("noise_start", 1.0), low), high)
+
+    def step(self, cost: Cost, k: int, z: Any, w: np.ndarray) -> None:
+        g, h, zeta, sigma = cost.gradient(self.theta, z), cost.hessian(self.theta, z), self.zeta, self.sigma
+        low, high = self.keys["noise_bounds"]
+        self.theta = self.theta - self.eps * g + sigma * self.noise * w
+        self.zeta = zeta - self.eps * h @ zeta + self.noise * w
+        self.sigma = min(max(sigma - self.keys["noise_step"] * g @ zeta, low), high)
+        if np.abs(self.zeta).max() > self.keys.get("tangent_limit", 1e6):
+            self.zeta = np.zeros(self.N)
+            self.resets += 1
+
+
 class Frozen(Sampler):
     def step(self, cost: Cost, k: int, z: Any, w: np.ndarray) -> None:
         return
@@ -331,6 +386,7 @@ SAMPLERS: dict[str, type[Sampler]] = {
     "spsa": Spsa,
     "two-timescale-spsa": TwoTimescaleSpsa,
     "wandering": Wandering,
+    "tempered": Tempered,
     "frozen": Frozen,
     "oracle": Oracle,
 }
@@ -341,7 +397,7 @@ SAMPLERS: dict[str, type[Sampler]] = {
 
 @dataclass
 class Trial:
-    """theta (K + 1, N), S (K + 1, N, N), D: one dict {(i, j): (N,)} per step; error (K + 1,); diverged: step or -1."""
+    """theta (K + 1, N), S (K + 1, N, N), D: one dict {(i, j): (N,)} per step; error, sigma (K + 1,); diverged: step or -1."""
 
     theta: np.ndarray
     S: np.ndarray
@@ -349,6 +405,7 @@ class Trial:
     error: np.ndarray
     resets: int
     diverged: int
+    sigma: np.ndarray
 
 
 def run(
@@ -357,7 +414,7 @@ def run(
     """Run a sampler along the modes x_0, ..., x_K; no gradient arrives where ``dark``."""
     observations = stream(sampler.seed, OBSERVATIONS, sampler.trial)
     noise = stream(sampler.seed, NOISE, sampler.trial)
-    thetas, skews, tangents, errors = [], [], [], []
+    thetas, skews, tangents, errors, sigmas = [], [], [], [], []
     diverged = -1
     for k, x in enumerate(modes):
         cost = costs[x]
@@ -367,6 +424,7 @@ def run(
         thetas.append(sampler.theta)
         skews.append(sampler.S)
         tangents.append(sampler.D)
+        sigmas.append(sampler.sigma)
         errors.append(min(cost.distance(sampler.theta, m) for m in cost.minimisers))
         if k == len(modes) - 1:
             break
@@ -378,7 +436,8 @@ def run(
             sampler.idle(cost, k)
         else:
             sampler.step(cost, k, z, w)
-    return Trial(np.array(thetas), np.array(skews), tangents, np.array(errors), sampler.resets, diverged)
+    resets = sampler.resets
+    return Trial(np.array(thetas), np.array(skews), tangents, np.array(errors), resets, diverged, np.array(sigmas))
 
 
 @dataclass

@@ -43,7 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
 }  # fmt: skip
 ONLY_IN = {"numba": "compiled", "llvmlite": "compiled", "simpy": "environment"}
-NEVER_AT_MODULE_LEVEL = ("scipy.stats", "matplotlib", "xarray", "h5netcdf", "h5py", "distributed")
+NEVER_AT_MODULE_LEVEL = ("scipy.stats", "matplotlib", "jinja2", "xarray", "h5netcdf", "h5py", "distributed")
 
 
 class Import(NamedTuple):

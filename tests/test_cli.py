@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -19,6 +20,7 @@ from tracker.cli import app
 from tracker.cli.progress import reporter
 from tracker.cli.run import print_summary
 from tracker.plain import jsonable
+from tracker.runs import errors
 from tracker.scenario import json_schema, load
 
 ROOT = Path(__file__).parents[1]
@@ -224,15 +226,8 @@ def engine(monkeypatch: Any) -> dict[str, Any]:
     calls: dict[str, Any] = {"raises": None}
     module: Any = types.ModuleType("tracker.runs")
 
-    class RunExists(Exception):
-        pass
-
-    def run(scenario: Any, out: Any, executor: Any, *, replace: bool, progress: Any) -> Any:
-        calls.update(scenario=scenario, out=out, executor=executor, replace=replace)
-        if calls["raises"] == "exists":
-            error = RunExists(out)
-            error.is_run = True
-            raise error
+    def run(scenario: Any, out: Any, executor: Any, *, progress: Any, **options: Any) -> Any:
+        calls.update(scenario=scenario, out=out, executor=executor, **options)
         if calls["raises"] is not None:
             raise calls["raises"]
         if progress is not None:
@@ -240,7 +235,8 @@ def engine(monkeypatch: Any) -> dict[str, Any]:
                 progress(float(done), 100.0, "simulating")
         return types.SimpleNamespace(summary=SUMMARY, path=out)
 
-    module.run, module.RunExists = run, RunExists
+    module.run = run
+    vars(module).update({name: kind for name, kind in vars(errors).items() if isinstance(kind, type)})
     monkeypatch.setitem(sys.modules, "tracker.runs", module)
     return calls
 
@@ -275,15 +271,92 @@ def test_run_json_is_one_valid_object(engine: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("raises", "code", "says"),
     [
-        ("exists", 7, "reports/example-b: exists already; --replace overwrites it, --out chooses another\n"),
-        (KeyboardInterrupt(), 130, "interrupted; what was written so far can be overwritten with --replace\n"),
+        (
+            errors.RunExists(Path("x"), is_run=True),
+            7,
+            "reports/example-b: exists already; --resume continues it, --replace overwrites it, --out chooses another\n",
+        ),
+        (
+            errors.RunExists(Path("x"), is_run=False),
+            7,
+            "reports/example-b: exists already; no run, --out chooses another\n",
+        ),
+        (
+            errors.RunLocked(Path("x"), "process 3 on host"),
+            7,
+            "reports/example-b: is being written by process 3 on host\n",
+        ),
+        (errors.CorruptRun(Path("x"), "manifest.json is damaged"), 7, "reports/example-b: manifest.json is damaged\n"),
+        (
+            errors.NothingComputed([errors.FailedShard(0, 2, "MemoryError: planted")]),
+            5,
+            "no trial could be computed; trials 0 to 1: MemoryError: planted\n",
+        ),
+        (
+            KeyboardInterrupt(),
+            130,
+            f"interrupted; what is finished is kept. Continue with: tracker run {EXAMPLE_B} --quiet --resume\n",
+        ),
         (PermissionError(13, "Permission denied", "reports"), 2, "reports: Permission denied\n"),
+        (
+            ModuleNotFoundError("no", name="distributed"),
+            2,
+            "--engine dask needs one more package: pip install 'tracker[dask]'\n",
+        ),
     ],
+    ids=lambda case: type(case).__name__ if isinstance(case, BaseException) else None,
 )
 def test_run_ends_in_one_line_and_an_exit_code(engine: dict[str, Any], raises: Any, code: int, says: str) -> None:
     engine["raises"] = raises
     result = invoke("run", EXAMPLE_B, "--quiet")
     assert (result.exit_code, result.stdout, result.stderr) == (code, "", says)
+
+
+def test_differences_are_shown_one_by_one(engine: dict[str, Any]) -> None:
+    engine["raises"] = errors.RunDiffers(
+        Path("x"), ["seed: 1 in the run, 2 now", "version of numpy: 1 in the run, 2 now"]
+    )
+    result = invoke("run", EXAMPLE_B, "--quiet", "--resume")
+    assert result.exit_code == 7
+    assert result.stderr.splitlines()[1:] == ["  seed: 1 in the run, 2 now", "  version of numpy: 1 in the run, 2 now"]
+
+
+def test_the_command_that_continues_is_the_one_that_was_given(engine: dict[str, Any]) -> None:
+    engine["raises"] = KeyboardInterrupt()
+    given = ["--out", "my runs/a", "--workers", "3", "--engine", "processes", "--set", "chain.alpha=0.2", "--json"]
+    result = invoke("run", EXAMPLE_B, *given, "--max-memory", "2.5", "--max-steps", "1e12", "--replace", "--quiet")
+    words = shlex.split(result.stderr.partition("Continue with: ")[2])
+    assert words == [
+        *("tracker", "run", EXAMPLE_B, *given[:-1]),
+        *("--max-steps", "1e+12", "--max-memory", "2.5", "--json", "--quiet", "--resume"),
+    ]
+    again = invoke(*words[1:])
+    assert again.exit_code == 130  # it is understood, and interrupted again
+    assert (engine["resume"], engine["replace"], engine["engine"]) == (True, False, "processes")
+
+
+def test_failed_shards_are_exit_code_5(engine: dict[str, Any], monkeypatch: Any) -> None:
+    monkeypatch.setitem(SUMMARY, "failed", [{"first": 2, "stop": 4, "error": "MemoryError"}])
+    result = invoke("run", EXAMPLE_B, "--quiet")
+    assert result.exit_code == 5
+    assert "0.25 ± 0.01" in result.stdout  # of the others
+    assert "1 shards failed and were left out" in result.stderr
+
+
+def test_resume_excludes_replace(engine: dict[str, Any]) -> None:
+    assert invoke("run", EXAMPLE_B, "--resume", "--replace").exit_code == 2
+    assert "scenario" not in engine
+
+
+def test_progress_of_a_resumed_run_counts_only_what_is_new(capsys: Any) -> None:
+    with reporter(quiet=False) as show:
+        assert show is not None
+        show(0.0, 1.0, "compiling")
+        show(50.0, 100.0, "running")
+        show(100.0, 100.0, "running")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:2] == ["compiling", " 50 %  50 of 100 steps, kept from before"]
+    assert "steps/s" in lines[2]
 
 
 def test_a_defect_of_ours_is_not_disguised(engine: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from tracker.compiled import kernel
 from tracker.costs import COSTS, base
 from tracker.costs.formula import FormulaError, parse
+from tracker.costs.table import DataFile
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -49,6 +50,20 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
         {**EXAMPLE_1, "prior_variance": 3, "horizon": 4, "data": "shuffle", "observations": [-1, 0.5, 2, 7]},
     ],
 }
+ROWS = "class,a,b\n2,1.5,-1\n5,0.5,3\n5,-2,0.25\n2,0,1e1\n5,1,2\n"
+LOGISTIC = {
+    "cost": "logistic",
+    "data": DataFile("rows.csv", ROWS.encode()),
+    "features": ["b", "a"],
+    "label": "class",
+    "prior_variance": 2.5,
+    "horizon": 7,
+}
+EXAMPLES["logistic"] = [
+    LOGISTIC,
+    {**LOGISTIC, "relabel": "flip", "intercept": False},
+    {**LOGISTIC, "relabel": {"column": "a", "threshold": 0.5}, "standardize": False},
+]
 CASES = [pytest.param(keys, id=f"{family}-{n}") for family, rows in EXAMPLES.items() for n, keys in enumerate(rows)]
 
 
@@ -154,10 +169,24 @@ def naive_expected_mixture(keys: dict[str, Any], theta: Any) -> float:
     return float(prior + np.sum(law * each) * (y[1] - y[0]))
 
 
+def naive_logistic(keys: dict[str, Any], theta: Any, z: Any) -> float:
+    """From the file's text; without an observation, the mean over all rows."""
+    label, a, b = np.array([line.split(",") for line in ROWS.split()[1:]], dtype=float).T
+    sign = np.where(a > 0.5, 1, -1) if isinstance(keys.get("relabel"), dict) else np.where(label == 5, 1, -1)
+    sign = -sign if keys.get("relabel") == "flip" else sign
+    b, a = [
+        (x - x.mean()) / np.sqrt(np.mean((x - x.mean()) ** 2)) if keys.get("standardize", True) else x for x in (b, a)
+    ]
+    x = np.stack([b, a, np.ones(5)][: 2 + keys.get("intercept", True)], axis=1)
+    each = theta @ theta / 5.0 + 7 * np.log(1 + np.exp(-sign * (x @ theta)))
+    return float(each.mean() if z is None else each[int(z[0])])
+
+
 NAIVE: dict[str, Any] = {
     "quadratic": naive_quadratic,
     "polynomial": naive_polynomial,
     "mixture": naive_observed_mixture,
+    "logistic": naive_logistic,
 }
 
 
@@ -184,6 +213,8 @@ def test_expected_is_the_equation(keys: dict[str, Any]) -> None:
     theta = points(model.dimension)[0]
     if keys["cost"] == "mixture":
         oracle = naive_expected_mixture(keys, theta)
+    elif keys["cost"] == "logistic":
+        oracle = naive_logistic(keys, theta, None)
     else:
         oracle = NAIVE[keys["cost"]](keys, theta, np.zeros(theta.size))
     np.testing.assert_allclose(answers(model.build(), theta, np.zeros(5))["expected"], oracle, rtol=1e-10, atol=1e-10)
@@ -215,7 +246,7 @@ def test_compiled_equals_interpreted(keys: dict[str, Any]) -> None:
     model = keys_of(keys)
     cost = model.build()
     seen, oracle = observations(cost, 40, k=7), observations(cost, 40, k=7, compiled=False)
-    tolerance = 1e-12 if keys["cost"] == "mixture" else 0.0
+    tolerance = 1e-12 if keys["cost"] in ("mixture", "logistic") else 0.0
     np.testing.assert_allclose(seen, oracle, rtol=tolerance)
     for theta, z in zip(points(model.dimension), seen, strict=False):
         fast, slow = answers(cost, theta, z), answers(cost, theta, z, compiled=False)
@@ -254,7 +285,7 @@ def test_observations_are_unbiased(keys: dict[str, Any]) -> None:
     assert abs(standard_errors(cost, theta, wrong)) > K  # control: the cost of another place is noticed
 
 
-@pytest.mark.parametrize("family", [f for f in EXAMPLES if f != "mixture"])
+@pytest.mark.parametrize("family", [f for f in EXAMPLES if f not in ("mixture", "logistic")])
 def test_gradient_noise_has_its_covariance(family: str) -> None:
     keys = EXAMPLES[family][0]
     Sigma = np.array(keys["gradient_noise"], dtype=float)

@@ -18,6 +18,7 @@ import pytest
 
 import tracker
 from tracker import simulate as engine
+from tracker.costs.table import DataFile
 from tracker.loop import advance
 from tracker.metrics.averages import pooled_moments
 from tracker.samplers import SAMPLERS
@@ -48,6 +49,9 @@ KINDS: dict[str, dict[str, Any]] = {
         "perturbation": 0.3,
     },
     "wandering": {"kind": "wandering", **MOVING, "skew_step": 0.2},
+    "tempered": {"kind": "tempered", "noise_step": 0.05, "noise_bounds": [0.3, 1.6]},
+    "tempered-ascent": {"kind": "tempered", "noise_step": -0.04, "noise_bounds": [0.0, 1.6], "noise_start": 0.7},
+    "tempered-resets": {"kind": "tempered", "noise_step": 0.02, "noise_bounds": [0.3, 1.6], "tangent_limit": 0.3},
 }  # fmt: skip
 BASELINES = ["frozen", "oracle"]
 
@@ -62,6 +66,13 @@ EXAMPLE_1 = {
 }  # fmt: skip
 STREAM = {**EXAMPLE_1, "truth": [0, 1], "data": "stream"}
 STORED = {**EXAMPLE_1, "truth": [1.5, -2], "data_seed": 4}
+
+
+DATA = "label,x\n1,0.5\n1,-1.5\n0,2.0\n1,1.0\n0,-0.25\n0,-2.0\n"
+ROWS = {
+    "cost": "logistic", "data": DataFile("rows.csv", DATA.encode()), "features": ["x"], "label": "label",
+    "standardize": False, "prior_variance": 4, "horizon": 6, "target": {"radius": 0.5},
+}  # fmt: skip
 
 
 def wells(sign: str, **keys: Any) -> dict[str, Any]:
@@ -81,12 +92,14 @@ WORLDS: dict[str, list[dict[str, Any]]] = {
     "stored": [{**STORED, "data": "sweep"}, {**STORED, "data": "shuffle", "data_seed": 5, "truth": [0, 1]}],
     "stream": [STREAM, {**STREAM, "truth": [1.5, -2]}],
     "full": [{**STORED, "data": "full"}, {**STORED, "data": "full", "data_seed": 5, "truth": [0, 1]}],
+    "logistic": [ROWS, {**ROWS, "relabel": "flip"}],
 }
 EVERY = [*KINDS, *BASELINES]
-FEW = ["langevin", "accelerated", "hessian", "spsa", "two", "oracle"]
+FEW = ["langevin", "accelerated", "hessian", "spsa", "two", "tempered", "oracle"]
 INTERPRETED = {**dict.fromkeys(WORLDS, EVERY), "stream": ["langevin", "two", "oracle"], "full": FEW, "basis": FEW}
+INTERPRETED["logistic"] = FEW
 COMPILED = {
-    "quadratic": ["langevin", "accelerated", "wandering", *BASELINES],
+    "quadratic": ["langevin", "accelerated", "wandering", "tempered", "tempered-ascent", "tempered-resets", *BASELINES],
     "polynomial": ["hessian", "ascent", "resets", "spsa", "spsa-same", "spsa-hold", "spsa-hold-same"],
     "stored": ["two", "two-same"],
     "stream": ["two"],
@@ -169,13 +182,14 @@ def arrays_of(world: str, compiled: bool, /) -> dict[str, dict[str, Any]]:
     else:
         with interpreted():
             arrays, _ = engine.simulate(problem, TRIALS)
-    shared = {"trial", "mode", "final_mode", "switches", "jumps", "censored", "exits", "at_risk", "skew"}
+    shared = {"trial", "mode", "final_mode", "switches", "jumps", "censored", "exits", "at_risk", "skew", "sigma"}
     found = {}
-    moving = 0
+    moving = tempered = 0
     for n, contestant in enumerate(problem.contestants):
         mine = {key: array if key in shared else array[:, n] for key, array in arrays.items()}
         mine["skew"] = arrays["skew"][:, moving] if contestant.moves_skew else np.zeros((len(TRIALS), STEPS + 1, 0))
-        moving += contestant.moves_skew
+        mine["sigma"] = arrays["sigma"][:, tempered] if contestant.moves_noise else np.zeros((len(TRIALS), 0))
+        moving, tempered = moving + contestant.moves_skew, tempered + contestant.moves_noise
         found[contestant.name] = mine
     return found
 
@@ -189,6 +203,8 @@ def naive_costs(world: str) -> list[Any]:
     if world in ("polynomial", "basis"):
         costs = [naive_wells(sign, mode.minimisers) for sign, mode in zip((-1, 1), built, strict=True)]
         return costs if world == "polynomial" else [naive.in_basis(cost, BASIS) for cost in costs]
+    if world == "logistic":
+        return [naive_logistic(sign, mode.minimisers) for sign, mode in zip((1, -1), built, strict=True)]
     return [naive_mixture(keys, mode.minimisers) for keys, mode in zip(WORLDS[world], built, strict=True)]
 
 
@@ -203,6 +219,12 @@ def naive_wells(sign: int, minimisers: np.ndarray) -> naive.Smooth:
         minimisers=minimisers,
         radius=0.4,
     )
+
+
+def naive_logistic(sign: int, minimisers: np.ndarray) -> naive.Logistic:
+    label, x = np.array([line.split(",") for line in DATA.split()[1:]], dtype=float).T
+    rows = np.stack([x, np.ones(x.size)], axis=1)
+    return naive.Logistic(rows, sign * (2 * label - 1), 4.0, 6, minimisers, 0.5)
 
 
 def naive_mixture(keys: dict[str, Any], minimisers: np.ndarray) -> naive.Mixture:
@@ -275,8 +297,11 @@ def test_path_equals_naive(world, name, compiled):
             assert_close(got["skew"][t], wanted.S[:, [1], [0]])
         if "skew" in KINDS.get(name, {}):
             assert_close(got["final_skew"][t], wanted.S[-1][[1], [0]])
+        if got["sigma"].shape[-1]:
+            assert_close(got["sigma"][t], wanted.sigma)
+            assert np.ptp(wanted.sigma) > 0.1
         assert got["resets"][t] == wanted.resets
-        assert (wanted.resets > 0) == (name == "resets")
+        assert (wanted.resets > 0) == (name in ("resets", "tempered-resets"))
 
 
 @pytest.mark.parametrize(("world", "name", "compiled"), CASES)
@@ -325,7 +350,7 @@ def test_excess_cost_equals_naive(world):
 def test_an_outage_stops_everything_but_the_chain(world):
     arrays, dark = arrays_of(world, False), slice(OUTAGE[0], sum(OUTAGE) + 1)
     for name in set(KINDS) & set(arrays):
-        for key in ("theta", "skew"):
+        for key in ("theta", "skew", "sigma"):
             stretch = arrays[name][key][:, dark]
             assert (stretch == stretch[:, :1]).all()
             if stretch.size and key == "theta":

@@ -17,7 +17,7 @@ import pytest
 import tracker
 from tracker import simulate
 from tracker.loop import advance
-from tracker.runs.storage import array_hash
+from tracker.runs.netcdf import array_hash
 
 ROOT = Path(__file__).parents[1]
 TRIALS = 7

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from typer.testing import CliRunner
 
 import tracker
 from tracker.cli import app
-from tracker.runs import RunExists, execution, storage
+from tracker.runs import CorruptRun, RunExists, execution, files, open_run
 from tracker.runs.result import DIMENSIONS
 from tracker.scenario import reading, with_settings
 
@@ -103,7 +105,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tracker.Run:
     return tracker.run(tracker.parse(text), tmp_path_factory.mktemp("runs") / "new" / "folder", 2)
 
 
-def files(path: Path) -> list[str]:
+def listing(path: Path) -> list[str]:
     return sorted(str(p.relative_to(path)) for p in path.rglob("*"))
 
 
@@ -113,7 +115,7 @@ def files(path: Path) -> list[str]:
 def test_a_directory_holds_the_run_and_nothing_else(finished: tracker.Run) -> None:
     path = finished.path
     assert path is not None
-    assert files(path) == ["manifest.json", "result.nc", "scenario.toml", "summary.json"]
+    assert listing(path) == ["manifest.json", "result.nc", "scenario.toml", "summary.json"]
     assert (path / "scenario.toml").read_text(encoding="utf-8") == finished.scenario.source
     manifest = json.loads((path / "manifest.json").read_text())
     assert manifest["complete"] is True
@@ -144,12 +146,55 @@ def test_the_result_opens_with_xarray(finished: tracker.Run) -> None:
         np.testing.assert_array_equal(variable.values, finished.arrays[name], err_msg=name)
 
 
+def identical(one: tracker.Run, other: tracker.Run) -> None:
+    assert list(one.arrays) == list(other.arrays)
+    for name, array in one.arrays.items():
+        again = other.arrays[name]
+        assert (array.dtype, array.shape, array.tobytes()) == (again.dtype, again.shape, again.tobytes()), name
+    assert one.summary == other.summary
+    assert one.scenario == other.scenario
+    assert one.scenario.sha256 == other.scenario.sha256
+    assert one.path == other.path
+
+
+def test_a_run_is_read_back_bit_for_bit(finished: tracker.Run, tmp_path: Path) -> None:
+    assert finished.path is not None
+    identical(open_run(finished.path), finished)
+    assert open_run(finished.path).dataset.identical(finished.dataset)
+    # nan of any bits, where trials diverged; a scenario that was changed since it was read
+    diverged = tracker.run(diverging(trials=3, steps=300), tmp_path / "run", 1)
+    assert np.isnan(diverged.arrays["final"]).any() or (diverged.arrays["diverged"] >= 0).any()
+    identical(open_run(tmp_path / "run"), diverged)
+
+
+def test_a_run_that_is_not_whole_is_not_opened(finished: tracker.Run, tmp_path: Path) -> None:
+    assert finished.path is not None
+
+    def reason(name: str, change: Callable[[bytes], bytes | None]) -> str:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        shutil.copytree(finished.path, folder)
+        data = change((folder / name).read_bytes())
+        (folder / name).unlink()
+        if data is not None:
+            (folder / name).write_bytes(data)
+        with pytest.raises(CorruptRun) as refused:
+            open_run(folder)
+        return refused.value.reason
+
+    for name in ("manifest.json", "summary.json", "result.nc", "scenario.toml"):
+        assert name in reason(name, lambda _: None)
+        assert name in reason(name, lambda data: data[: len(data) // 2])
+    assert "manifest.json" in reason("manifest.json", lambda data: data.replace(b"true", b"false"))
+    with pytest.raises(CorruptRun, match="no run"):
+        open_run(tmp_path / "nowhere")
+
+
 def test_a_run_in_memory_is_the_same(finished: tracker.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run = tracker.run(finished.scenario, executor=1)
     assert run.path is None
     assert run.summary["hash"] == finished.summary["hash"]
-    assert files(tmp_path) == []
+    assert listing(tmp_path) == []
     assert run.dataset.identical(finished.dataset)
 
 
@@ -184,34 +229,6 @@ def test_an_existing_directory_is_refused_and_replaced_only_if_it_is_a_run(tmp_p
     assert tracker.run(small, tmp_path / "empty", 1).path == tmp_path / "empty"
 
 
-def test_a_run_that_breaks_leaves_no_result_and_can_be_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = execution.simulate
-
-    def breaks(problem: Any, trials: Any, *others: Any) -> Any:
-        if 4 in trials:
-            raise MemoryError("planted")
-        return whole(problem, trials, *others)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(execution, "simulate", breaks)
-        with pytest.raises(MemoryError, match="planted"):
-            tracker.run(SCENARIO, tmp_path / "run", 1, shard_size=2)
-    left = files(tmp_path / "run")
-    assert {"manifest.json", "scenario.toml", "shards", "journal.jsonl"} <= set(left)
-    assert not {"result.nc", "summary.json"} & set(left)
-    assert not [name for name in left if name.endswith(".tmp")]
-    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["complete"] is False
-    for line in (tmp_path / "run" / "journal.jsonl").read_text().splitlines():
-        entry = json.loads(line)
-        data = (tmp_path / "run" / "shards" / entry["file"]).read_bytes()
-        assert storage.hashlib.sha256(data).hexdigest() == entry["sha256"]
-    run = tracker.run(SCENARIO, tmp_path / "run", 1, replace=True)
-    assert len(files(tmp_path / "run")) == 4
-    assert run.summary["hash"] == tracker.run(SCENARIO, executor=1).summary["hash"]
-
-
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), ValueError("planted"), KeyboardInterrupt()])
 def test_a_half_written_result_never_gets_its_name(
     error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -223,7 +240,7 @@ def test_a_half_written_result_never_gets_its_name(
     monkeypatch.setattr(xarray.Dataset, "to_netcdf", half)
     with pytest.raises(type(error)):
         tracker.run(SCENARIO, tmp_path / "run", 1)
-    left = files(tmp_path / "run")
+    left = listing(tmp_path / "run")
     assert not {"result.nc", "summary.json"} & set(left)
     assert not [name for name in left if name.endswith(".tmp")]
     assert json.loads((tmp_path / "run" / "manifest.json").read_text())["complete"] is False
@@ -233,16 +250,16 @@ def test_a_half_written_result_never_gets_its_name(
 def test_a_file_is_old_or_new_but_never_half(
     error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    storage.write_file(tmp_path / "x", b"old")
+    files.write_file(tmp_path / "x", b"old")
 
     def fails(_: int) -> None:
         raise error
 
-    monkeypatch.setattr(storage.os, "fsync", fails)
+    monkeypatch.setattr(files.os, "fsync", fails)
     with pytest.raises(type(error)):
-        storage.write_file(tmp_path / "x", b"new")
+        files.write_file(tmp_path / "x", b"new")
     assert (tmp_path / "x").read_bytes() == b"old"
-    assert files(tmp_path) == ["x"]
+    assert listing(tmp_path) == ["x"]
 
 
 def test_a_scenario_that_cannot_be_prepared_takes_nothing_with_it(

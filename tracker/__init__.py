@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tracker.runs import Run, run
+    from tracker.runs import Run, open_run, run
     from tracker.scenario import Scenario, ScenarioError, load, parse
 
 __version__ = "0.1.0"
@@ -22,10 +22,11 @@ _HOMES = {
     "Scenario": "tracker.scenario",
     "ScenarioError": "tracker.scenario",
     "load": "tracker.scenario",
+    "open_run": "tracker.runs",
     "parse": "tracker.scenario",
     "run": "tracker.runs",
 }
-__all__ = ["Run", "Scenario", "ScenarioError", "load", "parse", "run"]
+__all__ = ["Run", "Scenario", "ScenarioError", "load", "open_run", "parse", "run"]
 
 
 def __getattr__(name: str) -> Any:

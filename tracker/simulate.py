@@ -7,17 +7,19 @@ A shard of trials is a pure function of the scenario and the indices of its tria
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from tracker import skew as skew_algebra
 from tracker.bins import AGE_BITS, WAIT_BITS, bin_of
+from tracker.compiled import source_fingerprint
 from tracker.costs.base import measure_size, observation_size
 from tracker.environment import Environment, Outage, Plan, Switch
 from tracker.loop import DIVERGED, RESETS, Block, Layout, Ledger, advance
 from tracker.samplers.base import MovingSkewKeys, SamplerKeys, SkewKeys, skew_of, state_size, unpack
 from tracker.samplers.baselines import BASELINES
+from tracker.samplers.tempered import TemperedKeys
 from tracker.scenario import build_modes, initial_law, skew_matrix, step_nanoseconds
 from tracker.streams import SKEW, START, entropy_words, normals_by_trial
 
@@ -31,6 +33,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
     Arrays = dict[str, NDArray[Any]]
+
+__all__ = [
+    "Contestant", "Keeper", "Problem", "Snapshot", "compile_kernels", "most_trials", "prepare", "simulate",
+    "source_fingerprint",
+]  # fmt: skip
 
 RUNAWAY = 1e8  # times the scale of a scenario: a trial so far away has diverged
 CELL_FLOATS = 1280  # normals drawn at a time: few enough to stay in the first-level cache
@@ -58,6 +65,11 @@ class Contestant(NamedTuple):
     def moves_skew(self) -> bool:
         """Whether its S changes, and is therefore recorded."""
         return isinstance(self.keys, MovingSkewKeys)
+
+    @property
+    def moves_noise(self) -> bool:
+        """Whether the size of its noise changes, and is therefore recorded."""
+        return isinstance(self.keys, TemperedKeys)
 
 
 class Problem(NamedTuple):
@@ -123,41 +135,91 @@ def plan_of(scenario: Scenario) -> Plan:
     )
 
 
+class Snapshot(NamedTuple):
+    """A shard in the middle of its trials, as arrays: enough to go on from there to the same bits.
+
+    The environment is not part of it (SimPy cannot be saved): its events are replayed, without the samplers.
+    """
+
+    reached: NDArray[np.int64]  # (contestants,): steps taken; unequal in the middle of a block
+    seconds: Array  # (contestants,)
+    ledgers: tuple[Ledger, ...]
+
+
+class Keeper(Protocol):
+    """Where snapshots of a shard are kept."""
+
+    def load(self, empty: Snapshot) -> Snapshot | None:
+        """Return the last snapshot, with arrays shaped as in ``empty``, or None."""
+
+    def due(self) -> bool:
+        """Tell whether enough was computed since the last one."""
+
+    def save(self, snapshot: Snapshot) -> None:
+        """Keep a snapshot in place of the last one."""
+
+
 def simulate(
     problem: Problem,
     trials: Sequence[int],
     progress: Callable[[float], None] = lambda _: None,
     cancelled: Callable[[], bool] = lambda: False,
+    keeper: Keeper | None = None,
 ) -> tuple[Arrays, Array]:
     """Run ``trials`` and return what was measured, by name with a leading trial axis, and the seconds per contestant.
 
     ``progress`` is told how many steps (over trials and contestants) were taken; when ``cancelled`` says so, the run
-    stops with ``InterruptedError``.
+    stops with ``InterruptedError``. With a ``keeper`` it goes on from the last snapshot, and takes new ones.
     """
     index = np.array(trials, dtype=np.int64)
     starts = start_points(problem, index)
     skews = [start_skews(problem, contestant, index) for contestant in problem.contestants]
-    ledgers = [empty_ledger(problem, contestant, index.size) for contestant in problem.contestants]
-    seconds = np.zeros(len(ledgers))
+    ledgers = tuple(empty_ledger(problem, contestant, index.size) for contestant in problem.contestants)
+    now = Snapshot(np.zeros(len(ledgers), dtype=np.int64), np.zeros(len(ledgers)), ledgers)
+    if keeper is not None:
+        now = keeper.load(now) or now
     environment = Environment(problem.plan, problem.scenario.seed, trials, problem.layout.steps)
-    position, length = 0, first_block(problem, index.size)
+    position, stop = int(now.reached.min()), int(now.reached.max())
+    progress(float(index.size) * float(now.reached.sum()))
+    replay(problem, environment, index.size, position, cancelled)
+    length = first_block(problem, index.size)
     while position < problem.layout.steps:
-        stop = min(position + length, problem.layout.steps)
+        # a snapshot from the middle of a block: the others catch up first
+        stop = stop if stop > position else min(position + length, problem.layout.steps)
         block = _block(environment.advance(stop), environment)
         slowest = 0.0
         for n, contestant in enumerate(problem.contestants):
+            if now.reached[n] >= stop:
+                continue
             if cancelled():
+                if keeper is not None:
+                    keeper.save(now)
                 raise InterruptedError
             begun = time.thread_time()
-            _advance(problem, contestant, index, starts, skews[n], block, ledgers[n])
+            _advance(problem, contestant, index, starts, skews[n], block, now.ledgers[n])
             spent = time.thread_time() - begun
-            seconds[n] += spent
+            now.seconds[n] += spent
+            now.reached[n] = stop
             slowest = max(slowest, spent)
             progress(float(index.size) * (stop - position))
+        length = next_block(problem, index.size, stop - position, slowest)
         position = stop
-        length = next_block(problem, index.size, length, slowest)
+        if keeper is not None and position < problem.layout.steps and keeper.due():
+            keeper.save(now)
     environment.close()
-    return collect(problem, index, ledgers, environment), seconds
+    return collect(problem, index, now.ledgers, environment), now.seconds
+
+
+def replay(
+    problem: Problem, environment: Environment, trials: int, stop: int, cancelled: Callable[[], bool] = lambda: False
+) -> None:
+    """Take a new environment to step ``stop``: the same events from the same seed, about 3 microseconds each."""
+    position, length = 0, _cells(problem, problem.layout.steps, trials)
+    while position < stop:
+        if cancelled():
+            raise InterruptedError
+        position = min(position + length, stop)
+        environment.advance(position)
 
 
 def compile_kernels(problem: Problem, note: Callable[[str], None] = lambda _: None) -> None:
@@ -260,7 +322,7 @@ def start_skews(problem: Problem, contestant: Contestant, trials: NDArray[np.int
 def empty_ledger(problem: Problem, contestant: Contestant, trials: int) -> Ledger:
     """Return the ledger of a contestant before its first step."""
     layout, N = problem.layout, problem.origin.size
-    pairs = N * (N - 1) // 2 if contestant.moves_skew else 0
+    moving = N * (N - 1) // 2 if contestant.moves_skew else int(contestant.moves_noise)
     return Ledger(
         state=np.zeros((trials, state_size(contestant.parameters, N))),
         streams=np.zeros((trials, 4, 4), dtype=np.uint64),
@@ -268,7 +330,7 @@ def empty_ledger(problem: Problem, contestant: Contestant, trials: int) -> Ledge
         sums=np.zeros((trials, layout.modes + bin_of(layout.steps, AGE_BITS) + 1, 4)),
         waits=np.zeros((trials, bin_of(layout.steps, WAIT_BITS) + 1, 2), dtype=np.int64),
         moments=np.zeros((trials, N + 1, N)),
-        trace=np.full((trials, problem.records, 3 + N + pairs), np.nan),
+        trace=np.full((trials, problem.records, 3 + N + moving), np.nan),
     )
 
 
@@ -279,11 +341,13 @@ def collect(problem: Problem, trials: NDArray[np.int64], ledgers: Sequence[Ledge
     def by_sampler(pick: Callable[[Ledger], NDArray[Any]]) -> NDArray[Any]:
         return np.stack([pick(ledger) for ledger in ledgers], axis=1)
 
+    def moving(pick: Callable[[Contestant], bool], columns: int) -> NDArray[Any]:
+        chosen = [
+            ledger.trace[:, :, 3 + N :] for c, ledger in zip(problem.contestants, ledgers, strict=True) if pick(c)
+        ]
+        return np.stack(chosen, axis=1) if chosen else np.zeros((trials.size, 0, problem.records, columns))
+
     counts = environment.counts
-    moving = [
-        ledger.trace[:, :, 3 + N :] for c, ledger in zip(problem.contestants, ledgers, strict=True) if c.moves_skew
-    ]
-    skew_trace = np.stack(moving, axis=1) if moving else np.zeros((trials.size, 0, problem.records, N * (N - 1) // 2))
     return {
         "trial": trials,
         "mode": np.nan_to_num(ledgers[-1].trace[:, :, 0], nan=-1).astype(np.int16),
@@ -296,7 +360,8 @@ def collect(problem: Problem, trials: NDArray[np.int64], ledgers: Sequence[Ledge
         "error": by_sampler(lambda ledger: ledger.trace[:, :, 1]),
         "excess": by_sampler(lambda ledger: ledger.trace[:, :, 2]),
         "theta": by_sampler(lambda ledger: ledger.trace[:, :, 3 : 3 + N]),
-        "skew": skew_trace,
+        "skew": moving(lambda c: c.moves_skew, N * (N - 1) // 2),
+        "sigma": moving(lambda c: c.moves_noise, 1)[..., 0],
         "final": by_sampler(lambda ledger: ledger.state[:, :N]),
         "final_skew": np.stack(
             [_final_skew(problem, *pair) for pair in zip(problem.contestants, ledgers, strict=True)], axis=1

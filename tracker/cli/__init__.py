@@ -31,7 +31,8 @@ Begin with
 
     tracker run my-world.toml
 """,
-    epilog="Exit codes: 0 fine, 2 usage, 3 scenario invalid, 4 refused by a limit, 7 run directory exists, 130 interrupted.",
+    epilog="Exit codes: 0 fine, 2 usage, 3 scenario invalid, 4 refused by a limit, 5 finished with failed shards, "
+    "7 run directory exists, is damaged or holds another run, 130 interrupted (--resume continues).",
 )
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file (TOML).", show_default=False)]
@@ -62,6 +63,12 @@ def _say_version(asked: bool) -> None:
         raise typer.Exit
 
 
+def _known_engine(name: str) -> str:
+    if name in ("threads", "processes", "dask") or (name.startswith("dask:") and len(name) > len("dask:")):
+        return name
+    raise typer.BadParameter(f"{name} is none of threads, processes, dask, dask:ADDRESS")
+
+
 @app.callback()
 def common(
     version: Annotated[
@@ -80,9 +87,20 @@ def run(
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, max=4096, help="Threads; results do not depend on it.", show_default="all cores"),
+        typer.Option(min=1, max=4096, help="How many at once; results do not depend on it.", show_default="all cores"),
     ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            metavar="ENGINE",
+            callback=_known_engine,
+            help="threads, processes, dask (a local cluster) or dask:ADDRESS; results do not depend on it.",
+        ),
+    ] = "threads",
     settings: Settings = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue the run in the directory, if there is one.")
+    ] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing run directory.")] = False,
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
@@ -99,10 +117,30 @@ def run(
         tracker run scenarios/swapping_wells.toml --set trials=4 --set steps=100_000 --out /tmp/quick
 
         tracker run scenarios/example_a.toml --json > summary.json
-    """
-    from tracker.cli.run import run_file
 
-    run_file(file, out, workers, settings or [], _limits(max_steps, max_memory, max_disk), replace, json, quiet)
+        tracker run scenarios/swapping_wells.toml --resume
+    """
+    from tracker.cli.run import Wishes, run_file
+
+    limits = _limits(max_steps, max_memory, max_disk)
+    run_file(file, Wishes(out, workers, engine, settings or [], limits, replace, resume, json, quiet))
+
+
+@app.command()
+@guarded
+def status(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)],
+    json: Json = False,
+) -> None:
+    """Say how far a run is; it may be running in another terminal.
+
+    For example:
+
+        tracker status reports/swapping-wells
+    """
+    from tracker.cli.status import show_status
+
+    show_status(folder, json)
 
 
 @app.command()

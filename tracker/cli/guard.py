@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 import sys
+import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, ParamSpec
 
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 P = ParamSpec("P")
 
-USAGE, INVALID, REFUSED, EXISTS, INTERRUPTED = 2, 3, 4, 7, 130
+USAGE, INVALID, REFUSED, FAILED, EXISTS, INTERRUPTED = 2, 3, 4, 5, 7, 130
 
 
 def say(line: str) -> None:
@@ -30,19 +33,37 @@ class Refused(Exception):
         self.code, self.lines = code, lines
 
 
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """Let a polite request to end (SIGTERM) do what Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def guarded(command: Callable[P, None]) -> Callable[P, None]:
     """Turn what goes wrong in ``command`` into a line and an exit code."""
 
     @functools.wraps(command)
     def inner(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            command(*args, **kwargs)
+            with _terminated_as_interrupted():
+                command(*args, **kwargs)
         except Refused as refused:
             for line in refused.lines:
                 say(line)
             raise typer.Exit(refused.code) from None
         except KeyboardInterrupt:
-            say("interrupted; what was written so far can be overwritten with --replace")
+            say("interrupted")
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             # whoever read our output (head, less) has left; nothing more can be said to it

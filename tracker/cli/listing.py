@@ -41,7 +41,7 @@ def _described(path: Path) -> dict[str, Any]:
 
     try:
         text = read(path)
-        s = parse(text, path.name)
+        s = parse(text, path.name, folder=path.parent)
     except ScenarioError as error:
         return {"file": path.name, "name": None, "size": "invalid", "claim": error.problems[0]}
     size = f"{s.trials} x {s.steps:g}, N = {s.dimension}, {len(s.modes)} mode{'s'[: len(s.modes) > 1]}"

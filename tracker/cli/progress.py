@@ -42,36 +42,52 @@ def _bar() -> Iterator[Progress]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None, rate="")
-        began = time.monotonic()
+        speed = Speed()
 
         def show(done: float, total: float, note: str) -> None:
-            nonlocal began
-            began = began if done else time.monotonic()  # compiling is no stepping
-            bar.update(task, completed=done, total=total, description=note, rate=_rate(done, began))
+            speed.look(done, note)
+            bar.update(task, completed=done, total=total, description=note, rate=speed.text(done))
 
         yield show
 
 
+class Speed:
+    """Steps per second in the present phase, which its note names: neither compiling nor what was kept is stepping."""
+
+    def __init__(self) -> None:
+        self._began, self._base, self._phase = time.monotonic(), 0.0, ""
+
+    def look(self, done: float, phase: str) -> None:
+        """Notice where a phase begins."""
+        if phase != self._phase:
+            self._began, self._base, self._phase = time.monotonic(), done, phase
+
+    def of(self, done: float) -> float:
+        """Return the speed."""
+        return (done - self._base) / max(time.monotonic() - self._began, 1e-9)
+
+    def text(self, done: float) -> str:
+        """Return the speed for people."""
+        return f"{self.of(done):.2g} steps/s"
+
+
 def _lines() -> Progress:
-    began = time.monotonic()
+    speed = Speed()
     told = 0
     last_note = ""
 
     def show(done: float, total: float, note: str) -> None:
-        nonlocal began, told, last_note
-        began = began if done else time.monotonic()  # compiling is no stepping
+        nonlocal told, last_note
+        speed.look(done, note)
         tenths = int(10 * done / total) if total > 0 else 0
         if tenths > told:
             told = tenths
-            left = (time.monotonic() - began) * (total - done) / done
-            end = f", {duration(left)} left" if done < total else ""
-            say(f"{10 * tenths:3d} %  {done:.3g} of {total:.3g} steps, {_rate(done, began)}{end}")
+            rate = speed.of(done)
+            how = f", {speed.text(done)}" if rate > 0 else ", kept from before"
+            left = f", {duration((total - done) / rate)} left" if rate > 0 and done < total else ""
+            say(f"{10 * tenths:3d} %  {done:.3g} of {total:.3g} steps{how}{left}")
         elif note and note != last_note and done == 0:
             say(note)
         last_note = note
 
     return show
-
-
-def _rate(done: float, began: float) -> str:
-    return f"{done / max(time.monotonic() - began, 1e-9):.2g} steps/s"

@@ -2,57 +2,125 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.text import Text
 
-from tracker.cli.guard import EXISTS, INVALID, REFUSED, Refused, say
+from tracker.cli.guard import EXISTS, FAILED, INTERRUPTED, INVALID, REFUSED, USAGE, Refused, say
 from tracker.cli.progress import reporter
 from tracker.cli.show import console, number, print_json, table, with_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
+
+    from tracker.runs import Run
+    from tracker.scenario import Scenario
 
 DEFAULT_FOLDER = Path("reports")
 
 
-def run_file(
-    file: Path,
-    out: Path | None,
-    workers: int | None,
-    settings: Sequence[str],
-    limits: Mapping[str, float],
-    replace: bool,
-    json: bool,
-    quiet: bool,
-) -> None:
+class Wishes(NamedTuple):
+    """The options of ``tracker run``, as they were given."""
+
+    out: Path | None = None
+    workers: int | None = None
+    engine: str = "threads"
+    settings: Sequence[str] = ()
+    limits: Mapping[str, float] = MappingProxyType({})
+    replace: bool = False
+    resume: bool = False
+    json: bool = False
+    quiet: bool = False
+
+
+def run_file(file: Path, wishes: Wishes) -> None:
     """Run the scenario in ``file`` and print its summary."""
     from tracker.scenario import Limits, load, refusals, warnings
 
-    scenario = load(file, settings)
+    if wishes.replace and wishes.resume:
+        raise Refused(USAGE, "--replace begins anew, --resume continues: choose one")
+    scenario = load(file, wishes.settings)
     if scenario.sweep:
         address = next(iter(scenario.sweep))
         line = f"sweep: this file asks for many runs; for one of them: --set sweep={{}} --set {address}=..."
         raise Refused(INVALID, line)
-    if refused := refusals(scenario, Limits(**limits)):
+    if refused := refusals(scenario, Limits(**wishes.limits)):
         raise Refused(REFUSED, *refused)
     for warning in warnings(scenario):
         say(f"warning: {warning}")
 
-    from tracker.runs import RunExists, run
-
-    folder = out if out is not None else DEFAULT_FOLDER / scenario.name
-    try:
-        with reporter(quiet=quiet) as progress:
-            result = run(scenario, folder, workers, replace=replace, progress=progress)
-    except RunExists as found:
-        way_out = "--replace overwrites it, --out chooses another" if found.is_run else "no run: --out chooses another"
-        raise Refused(EXISTS, f"{folder}: exists already; {way_out}") from None
-    if json:
+    folder = wishes.out if wishes.out is not None else DEFAULT_FOLDER / scenario.name
+    result = _carried_out(scenario, folder, file, wishes)
+    if wishes.json:
         print_json(result.summary)
     else:
         print_summary(result.summary, result.path)
+    if failed := result.summary.get("failed"):
+        raise Refused(FAILED, f"{len(failed)} shards failed and were left out; again: {command(file, wishes)}")
+
+
+def _carried_out(scenario: Scenario, folder: Path, file: Path, wishes: Wishes) -> Run:
+    from tracker.runs import CorruptRun, NothingComputed, RunDiffers, RunExists, RunLocked, run
+
+    try:
+        with reporter(quiet=wishes.quiet) as progress:
+            return run(
+                scenario,
+                folder,
+                wishes.workers,
+                engine=wishes.engine,
+                replace=wishes.replace,
+                resume=wishes.resume,
+                progress=progress,
+                notice=say,
+            )
+    except RunExists as found:
+        ways = "--resume continues it, --replace overwrites it" if found.is_run else "no run"
+        raise Refused(EXISTS, f"{folder}: exists already; {ways}, --out chooses another") from None
+    except RunLocked as found:
+        raise Refused(EXISTS, f"{folder}: is being written by {found.holder}") from None
+    except RunDiffers as found:
+        head = f"{folder}: holds another run; --replace overwrites it, --out chooses another. It differs in"
+        raise Refused(EXISTS, head, *(f"  {line}" for line in found.differences)) from None
+    except CorruptRun as found:
+        raise Refused(EXISTS, f"{folder}: {found.reason}") from None
+    except NothingComputed as found:
+        raise Refused(FAILED, str(found)) from None
+    except ModuleNotFoundError as error:
+        if error.name not in ("distributed", "dask"):
+            raise
+        raise Refused(USAGE, "--engine dask needs one more package: pip install 'tracker[dask]'") from None
+    except KeyboardInterrupt:
+        raise Refused(
+            INTERRUPTED, f"interrupted; what is finished is kept. Continue with: {command(file, wishes)}"
+        ) from None
+    except OSError as error:
+        begun = (folder / "manifest.json").exists()
+        ways = [f"what is finished is kept. Continue with: {command(file, wishes)}"] if begun else []
+        raise Refused(USAGE, _place(error), *ways) from None
+
+
+def _place(error: OSError) -> str:
+    return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error.strerror or error)
+
+
+def command(file: Path, wishes: Wishes) -> str:
+    """Return the command that continues a run."""
+    flags = {"max_steps": 1.0, "max_memory": 1e-9, "max_disk": 1e-9}
+    words = ["tracker", "run", str(file)]
+    words += ["--out", str(wishes.out)] if wishes.out is not None else []
+    words += ["--workers", str(wishes.workers)] if wishes.workers is not None else []
+    words += ["--engine", wishes.engine] if wishes.engine != "threads" else []
+    words += [word for setting in wishes.settings for word in ("--set", setting)]
+    for key, limit in wishes.limits.items():
+        words += [f"--{key.replace('_', '-')}", f"{limit * flags[key]:g}"]
+    words += ["--json"] if wishes.json else []
+    words += ["--quiet"] if wishes.quiet else []
+    return shlex.join([*words, "--resume"])
 
 
 def print_summary(summary: Mapping[str, Any], path: Path | None) -> None:

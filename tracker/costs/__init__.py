@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tracker.costs.logistic import LogisticKeys
 from tracker.costs.mixture import MixtureKeys
 from tracker.costs.polynomial import PolynomialKeys
 from tracker.costs.quadratic import QuadraticKeys
@@ -26,4 +27,5 @@ COSTS: dict[str, type[CostKeys]] = {
     "quadratic": QuadraticKeys,
     "polynomial": PolynomialKeys,
     "mixture": MixtureKeys,
+    "logistic": LogisticKeys,
 }

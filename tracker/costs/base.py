@@ -7,7 +7,7 @@ c(theta, z) is unbiased: E c(theta, z) = C(theta), the ``expected`` cost.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -167,7 +167,9 @@ class Target(Keys):
 
 
 class CostKeys(Keys):
-    """The keys that every [[modes]] table has."""
+    """The keys that every [[modes]] table has; ``files`` are those that name a data file beside the scenario."""
+
+    files: ClassVar[tuple[str, ...]] = ()
 
     name: Name
     cost: str

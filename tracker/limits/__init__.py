@@ -5,7 +5,8 @@ of the mode and are not normalised. Nothing here imports the simulation, so that
 
 Quadratic costs, exact: ``moments``, ``algorithm_moments``, ``two_time``, ``leading_error``, ``stationary``, ``best_step``,
 ``regimes``, ``skew_gain``, ``slow_skew_path``. Any cost: ``density`` and ``algorithm_density`` (N = 1, 2), ``coupled``
-(any N), ``adaptive_path`` (the triple theta, D, S at beta = inf).
+(any N), ``adaptive_path`` (the triple theta, D, S at beta = inf). One mode alone: ``gibbs_marginal``,
+``discretised_marginal``, ``gradient_noise``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from tracker.limits.coupling import coupled
     from tracker.limits.density import algorithm_density, density
     from tracker.limits.gain import skew_gain, slow_skew_path
+    from tracker.limits.gibbs import discretised_marginal, gibbs_marginal, gradient_noise
     from tracker.limits.moments import algorithm_moments, leading_error, moments, two_time
     from tracker.limits.regimes import regimes
     from tracker.limits.steady import Unstable, stationary
@@ -34,6 +36,9 @@ _HOMES = {
     "best_step": "tracker.limits.tracking",
     "coupled": "tracker.limits.coupling",
     "density": "tracker.limits.density",
+    "discretised_marginal": "tracker.limits.gibbs",
+    "gibbs_marginal": "tracker.limits.gibbs",
+    "gradient_noise": "tracker.limits.gibbs",
     "leading_error": "tracker.limits.moments",
     "moments": "tracker.limits.moments",
     "regimes": "tracker.limits.regimes",
@@ -50,6 +55,9 @@ __all__ = [
     "best_step",
     "coupled",
     "density",
+    "discretised_marginal",
+    "gibbs_marginal",
+    "gradient_noise",
     "leading_error",
     "moments",
     "regimes",

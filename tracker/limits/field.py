@@ -114,7 +114,8 @@ def read_field(scenario: Scenario, sampler: str, tool: str, instead: str) -> Fie
         raise ValueError(f"sampler: {sampler!r} is not in the scenario, which has {', '.join(map(repr, keys))}")
     chosen = keys[sampler]
     if chosen.kind not in FIXED_SKEW:
-        raise ValueError(f"{tool}: {sampler!r} is a {chosen.kind} sampler, whose S moves; {instead}")
+        what = "noise" if chosen.kind == "tempered" else "S"
+        raise ValueError(f"{tool}: {sampler!r} is a {chosen.kind} sampler, whose {what} moves; {instead}")
     S = skew_matrix(chosen, scenario)
     if S is None:
         raise ValueError(f"{tool}: {sampler!r} draws a random S for each trial; give the matrix S, or {instead}")

@@ -159,6 +159,10 @@ def _keys(scenario: Scenario, sampler: str) -> Any:
 def _skew(scenario: Scenario, sampler: str, wanted: str, kinds: tuple[str, ...]) -> Array:
     keys = _keys(scenario, sampler)
     place = f'sampler "{keys.name}"'
+    if keys.kind == "tempered":
+        raise ValueError(
+            f"{place}: limits.{wanted} needs noise of one size, and tempered adapts it: simulate it instead"
+        )
     if keys.kind not in kinds:
         raise ValueError(
             f"{place}: limits.{wanted} needs an S that stands still, and {keys.kind} moves it: use limits.coupled for its law, "

@@ -81,3 +81,41 @@ def time_average(trace: Array, steps: Sequence[int] | NDArray[np.int64], burn_in
     k = np.asarray(steps)
     chosen = trace[:, (k >= burn_in) & (k < stop)]
     return chosen.mean(axis=1) if chosen.shape[1] else np.full(len(trace), np.nan)
+
+
+def running_mean(trace: Array, first: int = 0) -> Array:
+    """Return the means over records first, ..., r for each r, shape (T, R - first, N), of a ``trace`` (T, R, N)."""
+    kept = trace[:, first:]
+    return np.asarray(np.cumsum(kept, axis=1) / np.arange(1, kept.shape[1] + 1)[:, np.newaxis])
+
+
+def distance_to_nearest(theta: Array, mode: NDArray[np.int64], minimisers: Sequence[Array]) -> Array:
+    """Return the distance (...) from theta (..., N) to the nearest minimiser (m, N) of its mode (...); nan for mode -1."""
+    found = np.full(mode.shape, np.nan)
+    for x, points in enumerate(minimisers):
+        here = mode == x
+        away = theta[here][:, np.newaxis] - points
+        found[here] = np.sqrt((away**2).sum(axis=-1)).min(axis=-1)
+    return found
+
+
+class Budget(NamedTuple):
+    """What a stationary mean-square error is made of; ``rest`` is what the four leading terms leave over.
+
+    floor : the temperature's, there at any step
+    discretisation : of the step without gradient noise
+    gradient_noise : of the observations
+    lag : of the switches, alpha / epsilon times a constant
+    total : the exact error
+    """
+
+    floor: float
+    discretisation: float
+    gradient_noise: float
+    lag: float
+    total: float
+
+    @property
+    def rest(self) -> float:
+        """Total less the leading terms."""
+        return self.total - self.floor - self.discretisation - self.gradient_noise - self.lag

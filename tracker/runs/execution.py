@@ -1,28 +1,35 @@
-"""Carrying out a run: shards of trials over an executor, collected in the order of their trials."""
+"""Carrying out a run: shards of trials over an engine, kept as they come, joined in the order of their trials."""
 
 from __future__ import annotations
 
-import os
-import threading
+import time
+import warnings
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import nullcontext
-from importlib import metadata
+from concurrent.futures import Executor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from tracker import __version__
+from tracker.runs import files
+from tracker.runs.engines import engine_of
+from tracker.runs.errors import NothingComputed, RunExists
+from tracker.runs.identity import manifest_of
+from tracker.runs.locking import locked
+from tracker.runs.reading import open_run, resumable
 from tracker.runs.result import Run
-from tracker.runs.storage import RunDirectory
+from tracker.runs.scheduling import Schedule
+from tracker.runs.storage import RunDirectory, Stored
 from tracker.runs.summary import summarise
-from tracker.simulate import compile_kernels, most_trials, prepare, simulate
+from tracker.runs.workers import Task
+from tracker.simulate import compile_kernels, most_trials, prepare
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tracker.runs.errors import FailedShard
+    from tracker.runs.records import Manifest
     from tracker.scenario import Scenario
     from tracker.simulate import Problem
 
@@ -31,7 +38,16 @@ if TYPE_CHECKING:
 Progress = Callable[[float, float, str], None]
 LARGEST_SHARD = 1000  # trials
 SHARDS_WANTED = 64  # so that workers stay busy to the end; more than this many only for very many trials
-POLL_SECONDS = 0.1
+SECONDS_BETWEEN_SIGNS = 2.0  # of life, for `tracker status`
+
+
+class How(NamedTuple):
+    """How a run is carried out: nothing of it changes the result."""
+
+    executor: Executor | int | None
+    engine: str
+    progress: Progress
+    notice: Callable[[str], None]
 
 
 def run(
@@ -40,7 +56,10 @@ def run(
     executor: Executor | int | None = None,
     *,
     replace: bool = False,
+    resume: bool = False,
+    engine: str = "threads",
     progress: Progress | None = None,
+    notice: Callable[[str], None] | None = None,
     shard_size: int | None = None,
 ) -> Run:
     """Carry out ``scenario``.
@@ -50,108 +69,139 @@ def run(
     out : path, optional
         The run directory; without it everything stays in memory.
     executor : int or concurrent.futures.Executor, optional
-        A number of threads (default: one for each core), or an executor of threads.
-    replace : bool
-        Whether a run that ``out`` holds already is overwritten.
+        A number of workers (default: one for each core), or any executor.
+    replace, resume : bool
+        Whether a run that ``out`` holds already is overwritten, or continued. Where there is none, it begins.
+    engine : str
+        ``"threads"``, ``"processes"``, ``"dask"`` or ``"dask:ADDRESS"``, where ``executor`` is a number.
     progress : callable, optional
         Called as ``progress(done, total, note)`` from this thread.
+    notice : callable, optional
+        Told, in a line, what went wrong on the way and was put right or left out; otherwise a warning says so.
     shard_size : int, optional
-        Trials per shard. The result does not depend on it.
+        Trials per shard. The result does not depend on it; a resumed run keeps the one it began with.
+
+    Raises
+    ------
+    RunExists, RunLocked, RunDiffers, CorruptRun
+        If ``out`` cannot be used.
+    NothingComputed
+        If every shard failed. Shards that fail three times are otherwise left out: ``summary["failed"]`` names them.
     """
     if scenario.sweep:
         raise ValueError("a scenario with [sweep] stands for many runs: run its points one by one")
-    tell = progress or (lambda *_: None)
-    directory = RunDirectory(Path(out), replace=replace) if out is not None else None
-    tell(0.0, 1.0, "finding the minimisers")
+    if resume and (replace or out is None):
+        raise ValueError("resume needs a run directory (out), and excludes replace")
+    how = How(executor, engine, progress or (lambda *_: None), notice or _warn)
+    if out is None:
+        problem = _ready(scenario, how)
+        return _carry_out(problem, manifest_of(scenario, _size(problem, shard_size)), None, {}, how)
+    directory = RunDirectory(Path(out), how.notice)
+    directory.refuse_if_taken(replace=replace, resume=resume)
+    old = directory.manifest() if resume else None
+    if old is not None:
+        scenario = resumable(directory.path, old, scenario)
+        if old.complete:
+            return open_run(directory.path, scenario)
+    problem = _ready(scenario, how)
+    manifest = manifest_of(scenario, old.shard_size if old is not None else _size(problem, shard_size))
+    files.make_folder(directory.path)
+    with locked(directory.path):
+        if (directory.manifest() if not replace else None) != old:  # something came here while we prepared
+            raise RunExists(directory.path, is_run=True)
+        kept: dict[int, Stored] = {}
+        if old is None:
+            directory.begin(scenario, manifest)
+        else:
+            kept = directory.take_over(scenario, manifest, shards_of(manifest))
+        return _carry_out(problem, manifest, directory, kept, how)
+
+
+def _warn(line: str) -> None:
+    warnings.warn(line, RuntimeWarning, stacklevel=2)
+
+
+def _ready(scenario: Scenario, how: How) -> Problem:
+    how.progress(0.0, 1.0, "finding the minimisers")
     problem = prepare(scenario)
-    manifest = manifest_of(scenario)
-    compile_kernels(problem, lambda note: tell(0.0, 1.0, note))
-    if directory is not None:
-        directory.begin(scenario.toml(), manifest)
-    arrays, seconds = collect_shards(problem, executor, directory, tell, shard_size)
-    summary = summarise(problem, arrays, seconds)
-    result = Run(scenario, summary, arrays, problem, directory.path if directory is not None else None)
-    if directory is not None:
-        directory.finish(manifest, summary, result.dataset)
-    return result
+    compile_kernels(problem, lambda note: how.progress(0.0, 1.0, note))
+    return problem
 
 
-def manifest_of(scenario: Scenario) -> dict[str, Any]:
-    """Return what the result depends on."""
-    packages = ("numpy", "scipy", "numba", "simpy")
-    return {
-        "name": scenario.name,
-        "seed": scenario.seed,
-        "scenario_sha256": scenario.sha256,
-        "versions": {"tracker": __version__, **{package: metadata.version(package) for package in packages}},
-    }
+def _size(problem: Problem, asked: int | None) -> int:
+    trials = problem.scenario.trials
+    return asked or min(LARGEST_SHARD, most_trials(problem), max(1, -(-trials // SHARDS_WANTED)))
 
 
-def shards_of(trials: int, size: int | None, most: int) -> list[range]:
-    """Cut the trials into shards of ``size``, or of a good size up to ``most``."""
-    size = size or min(LARGEST_SHARD, most, max(1, -(-trials // SHARDS_WANTED)))
+def shards_of(manifest: Manifest) -> list[range]:
+    """Cut the trials into shards."""
+    trials, size = manifest.trials, manifest.shard_size
     return [range(first, min(first + size, trials)) for first in range(0, trials, size)]
 
 
-class Meter:
-    """Counts steps over threads."""
+def _carry_out(
+    problem: Problem, manifest: Manifest, directory: RunDirectory | None, kept: dict[int, Stored], how: How
+) -> Run:
+    """Compute the shards that are not ``kept``, and make the result of all."""
+    failed = compute(problem, manifest, directory, kept, how)
+    if not kept:
+        raise NothingComputed(failed)
+    seconds = np.sum([shard.seconds for shard in kept.values()], axis=0)
+    arrays = join(kept.pop(index).arrays for index in sorted(kept))
+    summary = summarise(problem, arrays, seconds)
+    if failed:
+        summary["failed"] = [shard._asdict() for shard in failed]
+    result = Run(problem.scenario, summary, arrays, problem, directory.path if directory is not None else None)
+    if directory is not None:
+        directory.finish(manifest, summary, result.dataset, failed)
+    return result
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.done = 0.0
 
-    def add(self, steps: float) -> None:
-        """Count ``steps`` more."""
-        with self._lock:
-            self.done += steps
+def compute(
+    problem: Problem, manifest: Manifest, directory: RunDirectory | None, kept: dict[int, Stored], how: How
+) -> list[FailedShard]:
+    """Add all shards that are not ``kept`` to them; return those that could not be computed."""
+    shards = shards_of(manifest)
+    per_trial = float(problem.scenario.steps) * len(problem.contestants)
+    total = per_trial * problem.scenario.trials
+    base = per_trial * sum(len(shards[index]) for index in kept)
+    began, told = time.time(), 0.0
 
+    def commit(task: Task, shard: Stored) -> None:
+        if directory is not None:
+            directory.add_shard(manifest, task.shard, shards[task.shard], shard)
+        kept[task.shard] = shard
 
-def collect_shards(
-    problem: Problem,
-    executor: Executor | int | None,
-    directory: RunDirectory | None,
-    tell: Progress,
-    shard_size: int | None,
-) -> tuple[Arrays, NDArray[np.float64]]:
-    """Run all shards and join their arrays in the order of trials."""
-    shards = shards_of(problem.scenario.trials, shard_size, most_trials(problem))
-    total = float(problem.scenario.trials) * problem.scenario.steps * len(problem.contestants)
-    meter, stop = Meter(), threading.Event()
-    found: dict[int, Arrays] = {}
-    seconds = np.zeros(len(problem.contestants))
+    def tell(under_way: float) -> None:
+        nonlocal told
+        done = per_trial * sum(len(shards[index]) for index in kept) + under_way
+        how.progress(done, total, "running")
+        if directory is not None and time.time() - max(began, told) > SECONDS_BETWEEN_SIGNS:
+            told = time.time()
+            directory.tell_progress(done, base, total, began)
 
-    def work(index: int) -> tuple[int, Arrays, NDArray[np.float64]]:
-        return index, *simulate(problem, shards[index], meter.add, stop.is_set)
-
+    tasks = [
+        Task(n, trials.start, trials.stop, directory.checkpoint(manifest, n) if directory is not None else None)
+        for n, trials in enumerate(shards)
+        if n not in kept
+    ]
+    how.progress(base, total, "running")
+    if not tasks:
+        return []
     # BLAS on one thread: trials are what runs in parallel, and sums must not depend on the number of threads
-    with threadpool_limits(1, user_api="blas"), _pool(executor) as pool:
-        waiting: set[Future[tuple[int, Arrays, NDArray[np.float64]]]] = set()
+    with threadpool_limits(1, user_api="blas"):
+        engine = engine_of(problem, how.executor, how.engine, len(shards))
+        schedule = Schedule(engine, tasks, commit, how.notice)
         try:
-            waiting = {pool.submit(work, index) for index in range(len(shards))}
-            while waiting:
-                finished, waiting = wait(waiting, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    index, arrays, spent = future.result()
-                    found[index] = arrays
-                    seconds += spent
-                    if directory is not None:
-                        directory.add_shard(index, arrays)
-                tell(meter.done, total, "running")
+            schedule.run(tell)
         except BaseException:
-            stop.set()
-            for future in waiting:
-                future.cancel()
+            engine.close(at_once=True)
             raise
-    return join(found[index] for index in range(len(shards))), seconds
+        engine.close(at_once=False)
+    return schedule.failed
 
 
 def join(shards: Iterable[Arrays]) -> Arrays:
     """Join shards along the trial axis."""
     parts = list(shards)
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-
-def _pool(executor: Executor | int | None) -> Any:
-    if isinstance(executor, Executor):
-        return nullcontext(executor)
-    return ThreadPoolExecutor(executor or os.cpu_count() or 1)

@@ -9,11 +9,12 @@ import numpy as np
 from tracker import chain as chain_statistics
 from tracker.bins import WAIT_BITS, bin_edges
 from tracker.loop import ERROR, INSIDE, SQUARE, STEPS
+from tracker.metrics.accuracy import Classes, accuracy
 from tracker.metrics.averages import final_moments, over_trials, pooled_moments, ratio, time_average
 from tracker.metrics.recovery import recovery
 from tracker.plain import jsonable
-from tracker.runs.storage import array_hash
-from tracker.scenario import regimes
+from tracker.runs.netcdf import array_hash
+from tracker.scenario import classifies, regimes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +32,7 @@ def summarise(problem: Problem, arrays: Arrays, seconds: NDArray[np.float64]) ->
     samplers = [
         {
             **summarise_sampler(problem, arrays, n, contestant),
+            **summarise_accuracy(problem, arrays, n),
             "steps_per_second": _speed(problem, arrays, n, seconds[n]),
         }
         for n, contestant in enumerate(problem.contestants)
@@ -91,6 +93,17 @@ def summarise_sampler(problem: Problem, arrays: Arrays, n: int, contestant: Cont
         "resets": int(arrays["resets"][:, n].sum()),
         "evaluations": evaluations,
     }  # fmt: skip
+
+
+def summarise_accuracy(problem: Problem, arrays: Arrays, n: int) -> dict[str, Any]:
+    """Return the time average of the accuracy under the current mode where all modes are classifiers, else nothing."""
+    if not classifies(problem.modes):
+        return {}
+    layout, kept = problem.layout, arrays["diverged"][:, n] < 0
+    classes = [Classes(mode.cost.rows, mode.cost.labels) for mode in problem.modes]
+    trace = accuracy(classes, arrays["theta"][kept, n], arrays["mode"][kept])
+    recorded = np.arange(problem.records) * layout.record_every
+    return {"accuracy": _average(time_average(trace, recorded, layout.burn_in, layout.steps))}
 
 
 def summarise_final(problem: Problem, theta: NDArray[np.float64], mode: NDArray[np.int64]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from tracker.samplers.accelerated import AcceleratedKeys
 from tracker.samplers.hessian import HessianKeys
 from tracker.samplers.langevin import LangevinKeys
 from tracker.samplers.spsa import SpsaKeys
+from tracker.samplers.tempered import TemperedKeys
 from tracker.samplers.two_timescale import TwoTimescaleSpsaKeys
 from tracker.samplers.wandering import WanderingKeys
 
@@ -21,4 +22,5 @@ SAMPLERS: dict[str, type[SamplerKeys]] = {
     "spsa": SpsaKeys,
     "two-timescale-spsa": TwoTimescaleSpsaKeys,
     "wandering": WanderingKeys,
+    "tempered": TemperedKeys,
 }

@@ -68,7 +68,7 @@ def moves(sampler: Any) -> bool:  # type: ignore[empty-body]
 
 @generic
 def skew_of(sampler: Any, state: Any, out: Array) -> None:
-    """Write S(i, j), i > j, to ``out`` (pairs,) in the order of ``skew.pairs``."""
+    """Write what moves beside theta to ``out``: S(i, j), i > j, in the order of ``skew.pairs``; sigma of ``tempered``."""
 
 
 @generic

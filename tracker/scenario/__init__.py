@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tracker.scenario.addresses import with_settings
-from tracker.scenario.build import Mode, build_modes, initial_law, skew_matrix
+from tracker.scenario.build import Mode, build_modes, classifies, initial_law, skew_matrix
 from tracker.scenario.errors import ScenarioError
 from tracker.scenario.forecast import Limits, predicted_cost, refusals, step_nanoseconds
 from tracker.scenario.model import Scenario, load, parse
@@ -16,6 +16,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "build_modes",
+    "classifies",
     "initial_law",
     "json_schema",
     "load",

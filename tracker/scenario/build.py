@@ -9,6 +9,7 @@ import numpy as np
 from tracker import chain as hidden_chain
 from tracker import skew
 from tracker.costs.base import measure, measure_size, twins
+from tracker.costs.logistic import Logistic
 from tracker.costs.minimisers import Minimisers, global_minimisers
 from tracker.samplers.base import SamplerKeys, SkewKeys
 from tracker.scenario.errors import ScenarioError, place_of
@@ -61,6 +62,11 @@ def build_modes(scenario: Scenario) -> tuple[Mode, ...]:
             Mode(cost, points[i], np.ascontiguousarray(targets), float(radius) ** 2, float(found.value)),
         )
     return tuple(modes)
+
+
+def classifies(modes: tuple[Mode, ...]) -> bool:
+    """Tell whether every mode is a classifier, so that its accuracy can be told: the cost has ``rows`` and ``labels``."""
+    return all(isinstance(mode.cost, Logistic) for mode in modes)
 
 
 def _lowest(place: str, cost: Any, start: Array) -> Minimisers:

@@ -69,7 +69,8 @@ def _bins(steps: int, per_doubling: int) -> float:
 def step_nanoseconds(sampler: SamplerKeys, N: int) -> float:
     """Return the rough time of a step on one core, fitted to the measurements in DESIGN section 2."""
     calls = sampler.evaluations
-    tangents = 0.3 * N * N * N * (N - 1) / 2
+    # one derivative for each entry of S, or the one of the noise
+    tangents = 0.3 * N * N * (N * (N - 1) / 2 if isinstance(sampler, MovingSkewKeys) else 1)
     return 20 + 8 * N + calls.gradient * (10 + 6 * N) + calls.cost * (10 + 6 * N) + calls.hessian * (20 + tangents)
 
 

@@ -6,7 +6,6 @@ as a ``ScenarioError``.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -21,6 +20,7 @@ from tracker.samplers.base import SamplerKeys
 from tracker.scenario import reading
 from tracker.scenario.agreement import disagreements
 from tracker.scenario.errors import ScenarioError
+from tracker.scenario.files import attached, files_of, fingerprint
 from tracker.scenario.own import wrapped
 
 if TYPE_CHECKING:
@@ -160,11 +160,16 @@ class Scenario(Keys):
 
     @property
     def sha256(self) -> str:
-        """The hash of the file's text, or of the content of a scenario that was changed since."""
+        """The hash of the file's text, or of the content of a scenario that was changed since, and of its data files."""
         text = self._source
         if text is None:
             text = json.dumps(self.content(), sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return fingerprint(text, self.files)
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """The data files that the modes name, by name: they go beside the scenario wherever it is written."""
+        return files_of(self.modes)
 
     def parts(self) -> dict[str, Any]:
         """Return the fields that were given, as they are."""
@@ -194,20 +199,23 @@ class Scenario(Keys):
         return checked(data)
 
 
-def parse(text: str, name: str = "scenario", settings: Sequence[str] = ()) -> Scenario:
+def parse(
+    text: str, name: str = "scenario", settings: Sequence[str] = (), folder: str | Path | None = None
+) -> Scenario:
     """Return the scenario that a TOML text describes; ``name`` stands for the text in messages.
 
-    ``settings`` are changes ``"chain.alpha=1e-4"`` made before the check.
+    ``settings`` are changes ``"chain.alpha=1e-4"`` made before the check; data files are looked for in ``folder``.
     """
     from tracker.scenario.addresses import assigned
     from tracker.scenario.checks import checked
 
     data = reading.tables(text, name)
-    scenario = checked(assigned(data, settings) if settings else data)
+    data = assigned(data, settings) if settings else data
+    scenario = checked(data if folder is None else attached(data, Path(folder)))
     return scenario if settings else scenario.written_as(text)
 
 
 def load(path: str | Path, settings: Sequence[str] = ()) -> Scenario:
     """Return the scenario in a file; see ``parse``."""
     path = Path(path)
-    return parse(reading.read(path), path.name, settings)
+    return parse(reading.read(path), path.name, settings, path.parent)

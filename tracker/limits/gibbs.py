@@ -1,0 +1,139 @@
+"""The law that a mode alone would have: Gibbs' law of its cost, and what a constant step makes of it.
+
+Notes
+-----
+Gibbs' law is proportional to exp(-beta C). For a quadratic cost it is N(minimum, (beta H)^-1), and the sampler's own
+stationary law in that mode is Gaussian too, with the covariance that solves X = B X B' + (2 epsilon/beta) I + epsilon^2 M Sigma M'.
+Gradient noise is Sigma(theta) = Cov[grad c(theta, z)] over the observations z.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tracker import skew
+from tracker.costs.base import gradient, observation_size, observe
+from tracker.costs.mixture_kernels import SWEEP, Mixture
+from tracker.costs.polynomial_kernels import PolynomialCost, PolynomialInBasis
+from tracker.costs.quadratic import Quadratic
+from tracker.limits.box import automatic_box
+from tracker.limits.field import Field
+from tracker.streams import OBSERVATIONS, entropy_words, seed_stream
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tracker.scenario import Mode
+
+    Array = NDArray[np.float64]
+
+POINTS = {1: 4001, 2: 241}  # a side
+DEVIATIONS = 8.5  # of a Gaussian law that are tabulated
+DRAWS = 4096  # from which gradient noise is estimated where it cannot be listed
+ADDITIVE = (Quadratic, PolynomialCost, PolynomialInBasis)  # costs whose noise z'theta is the same everywhere
+
+
+class Marginal(NamedTuple):
+    """The law of one coordinate: density and distribution function at increasing points, shapes (n,)."""
+
+    points: Array
+    density: Array
+    cdf: Array
+
+
+def gibbs_marginal(mode: Mode, beta: float, coordinate: int) -> Marginal:
+    """Return the law of one coordinate under Gibbs' law of a mode.
+
+    Raises
+    ------
+    ValueError
+        For what is out of reach, with the reason.
+    """
+    if not np.isfinite(beta):
+        raise ValueError('beta = "inf" leaves no temperature, so no Gibbs law')
+    if isinstance(mode.cost, Quadratic):
+        variance = np.linalg.inv(mode.cost.curvature)[coordinate, coordinate] / beta
+        return gaussian(float(mode.cost.minimum[coordinate]), float(variance))
+    N = mode.minimisers.shape[1]
+    if N not in POINTS:
+        raise ValueError(
+            f"Gibbs' law of a cost that is not quadratic is computed on a grid for N = 1 and 2, here N = {N}"
+        )
+    field = _alone(mode, beta)
+    sides = automatic_box(field)
+    axes = [np.linspace(low, high, POINTS[N]) for low, high in sides]
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+    weights = np.exp(-beta * np.maximum(field.values(0, points) - mode.floor, 0.0))
+    rest = tuple(axis for axis in range(N) if axis != coordinate)
+    return _normalised(axes[coordinate], np.asarray(weights.sum(axis=rest)))
+
+
+def discretised_marginal(mode: Mode, S: Array, epsilon: float, beta: float, coordinate: int) -> Marginal:
+    """Return the law of one coordinate under the sampler's own stationary law in a quadratic mode.
+
+    Raises
+    ------
+    ValueError
+        If the cost is not quadratic or the step not stable.
+    """
+    cost = mode.cost
+    if not isinstance(cost, Quadratic):
+        raise ValueError("the sampler's own law in a mode is known in closed form for quadratic costs only")  # noqa: TRY004
+    X = skew.stationary_covariance(cost.curvature, S, epsilon, beta, cost.noise @ cost.noise.T)
+    return gaussian(float(cost.minimum[coordinate]), float(X[coordinate, coordinate]))
+
+
+def gaussian(mean: float, variance: float) -> Marginal:
+    """Return a Gaussian law, tabulated."""
+    from scipy.special import ndtr
+
+    x = np.linspace(-DEVIATIONS, DEVIATIONS, POINTS[1])
+    sigma = np.sqrt(variance)
+    return Marginal(mean + sigma * x, np.exp(-0.5 * x * x) / (sigma * np.sqrt(2.0 * np.pi)), np.asarray(ndtr(x)))
+
+
+def gradient_noise(cost: Any, theta: Array) -> Array:
+    """Return Sigma at ``theta``, shape (N, N): exact for additive noise and stored data, else from 4096 fixed draws."""
+    if isinstance(cost, ADDITIVE):
+        return np.asarray(cost.noise @ cost.noise.T)
+    N, size = theta.size, observation_size(cost)
+    if size == 0:
+        return np.zeros((N, N))
+    draws = DRAWS
+    if isinstance(cost, Mixture) and cost.data.size > 0:
+        cost, draws = cost._replace(source=SWEEP), cost.data.size  # every stored observation once
+    stream = np.zeros(4, dtype=np.uint64)
+    z, g = np.zeros((draws, size)), np.zeros((draws, N))
+    with np.errstate(over="ignore"):  # streams count modulo 2^64
+        seed_stream(entropy_words(0), OBSERVATIONS, 0, stream)
+        observe(cost, 0, draws, stream, z)
+    for n in range(draws):
+        gradient(cost, theta, z[n], g[n])
+    return np.asarray(np.cov(g.T, bias=draws != DRAWS).reshape(N, N))
+
+
+def _alone(mode: Mode, beta: float) -> Field:
+    """The diffusion in this mode for ever, begun at its minimiser."""
+    N = mode.minimisers.shape[1]
+    return Field(
+        costs=(mode.cost,),
+        names=("",),
+        M=np.eye(N),
+        Q=np.zeros((1, 1)),
+        alpha=1.0,
+        epsilon=1.0,
+        beta=beta,
+        initial=np.ones(1),
+        mean=mode.minimisers[0],
+        covariance=np.zeros((N, N)),
+    )
+
+
+def _normalised(points: Array, weights: Array) -> Marginal:
+    """Normalise by the trapezoidal rule, which converges fast for a smooth law that vanishes at both ends."""
+    spacing = points[1] - points[0]
+    density = weights / (weights.sum() * spacing)
+    rise = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2.0 * spacing)])
+    return Marginal(points, density, np.asarray(rise / rise[-1]))

@@ -1,0 +1,85 @@
+"""Paired comparisons: two samplers on the same trials, so on the same chain, data and noise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+CONFIDENCE = 0.95
+
+
+class Paired(NamedTuple):
+    """An estimate with its interval; in ``wins`` of ``trials`` trials the first had the smaller number.
+
+    low and high are nan for fewer than two trials.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    wins: int
+    trials: int
+
+
+def difference(a: Array, b: Array, confidence: float = CONFIDENCE) -> Paired:
+    """Return the mean of a - b over the trials (T,) in which both are finite."""
+    both = np.isfinite(a) & np.isfinite(b)
+    return _interval(a[both] - b[both], int((a[both] < b[both]).sum()), confidence)
+
+
+def ratio(a: Array, b: Array, confidence: float = CONFIDENCE) -> Paired:
+    """Return the geometric mean of a / b over the trials (T,) in which both are finite.
+
+    The interval is Student's for the logarithms. Zeros leave no logarithm: if a is 0 in all trials so is the ratio,
+    otherwise it is nan.
+    """
+    both = np.isfinite(a) & np.isfinite(b)
+    a, b = a[both], b[both]
+    wins = int((a < b).sum())
+    if a.size and (b > 0.0).all() and not a.any():
+        return Paired(0.0, 0.0, 0.0, wins, a.size)
+    if not ((a > 0.0).all() and (b > 0.0).all()):
+        return Paired(np.nan, np.nan, np.nan, wins, a.size)
+    estimate, low, high, _, _ = _interval(np.log(a) - np.log(b), wins, confidence)
+    return Paired(float(np.exp(estimate)), float(np.exp(low)), float(np.exp(high)), wins, a.size)
+
+
+def gap_closed(a: Array, worst: Array, best: Array, confidence: float = CONFIDENCE) -> Paired:
+    """Return 1 - E[a - best] / E[worst - best]: the share of the way from the worst to the best that was made good.
+
+    The interval is that of a ratio of means over paired trials (delta method, Student's quantile).
+    """
+    finite = np.isfinite(a) & np.isfinite(worst) & np.isfinite(best)
+    above, gap = (a - best)[finite], (worst - best)[finite]
+    trials, wins = above.size, int((above < gap).sum())
+    if trials == 0 or not gap.mean() > 0.0:
+        return Paired(np.nan, np.nan, np.nan, wins, trials)
+    share = 1.0 - above.mean() / gap.mean()
+    if trials < 2:
+        return Paired(float(share), np.nan, np.nan, wins, trials)
+    residual = above - (1.0 - share) * gap
+    margin = _quantile(trials, confidence) * residual.std(ddof=1) / np.sqrt(trials) / gap.mean()
+    return Paired(float(share), float(share - margin), float(share + margin), wins, trials)
+
+
+def _interval(values: Array, wins: int, confidence: float) -> Paired:
+    if values.size == 0:
+        return Paired(np.nan, np.nan, np.nan, wins, 0)
+    mean = float(values.mean())
+    if values.size < 2:
+        return Paired(mean, np.nan, np.nan, wins, 1)
+    margin = _quantile(values.size, confidence) * float(values.std(ddof=1)) / np.sqrt(values.size)
+    return Paired(mean, mean - margin, mean + margin, wins, values.size)
+
+
+def _quantile(trials: int, confidence: float) -> float:
+    """Student's, on trials - 1 degrees of freedom."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(trials - 1, 0.5 + confidence / 2.0))

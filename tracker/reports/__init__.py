@@ -1,0 +1,1 @@
+"""Reports: figures (data in, Figure out) and one self-contained HTML page."""

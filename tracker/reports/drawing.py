@@ -1,0 +1,72 @@
+"""A figure as text inside a page, or as a file of its own. The same figure gives the same bytes."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from typing import TYPE_CHECKING, Literal
+
+from tracker.reports.style import COLOURS, INK, MUTED, PAPER, RULE, SETTINGS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
+Format = Literal["pdf", "svg", "png"]
+FORMATS: tuple[Format, ...] = ("pdf", "svg", "png")
+DATELESS = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}
+
+# The page's own colours stand in for those of the style: a figure follows the page into the dark, and back for print.
+PAGE_COLOURS = {
+    INK: "var(--ink)",
+    MUTED: "var(--muted)",
+    RULE: "var(--rule)",
+    PAPER: "var(--paper)",
+    **{colour: f"var(--sampler-{n})" for n, colour in enumerate(COLOURS)},
+}
+_COLOUR = re.compile("|".join(PAGE_COLOURS))
+_PROLOGUE = re.compile(r"\A.*?<svg[^>]*>", re.DOTALL)
+_METADATA = re.compile(r"<metadata>.*?</metadata>|<!--.*?-->", re.DOTALL)
+_GROUP = re.compile(r"<g id=\"[^\"]*\"")
+_NAME = re.compile(r"(id=\"|href=\"#|url\(#)([\w.-]+)")
+_PATH = re.compile(r" (?:d|x|y)=\"[^\"]*\"")
+_DIGITS = re.compile(r"(\d\.\d\d)\d+")
+_SPACE = re.compile(r"\n\s*")
+
+
+def figure_bytes(figure: Figure, kind: Format) -> bytes:
+    """Return ``figure`` as a file of its own."""
+    import matplotlib as mpl
+
+    buffer = io.BytesIO()
+    background = "none" if kind == "svg" else "white"
+    with mpl.rc_context(SETTINGS):  # ticks are made when a figure is drawn, and take their size from here
+        figure.savefig(buffer, format=kind, metadata=DATELESS[kind], facecolor=background)
+    return buffer.getvalue()
+
+
+def write_figure(figure: Figure, path: Path, kind: Format) -> None:
+    """Write ``figure`` to ``path``."""
+    path.write_bytes(figure_bytes(figure, kind))
+
+
+def inline_svg(figure: Figure, key: str, alt: str) -> str:
+    """Return the figure as an SVG element of a page, described by ``alt``; ``key`` keeps the names of figures apart.
+
+    What a page does not need goes: the prologue with its addresses, comments, names of groups, digits beyond a
+    hundredth of a point.
+    """
+    text = figure_bytes(figure, "svg").decode()
+    head = _PROLOGUE.search(text)
+    assert head is not None
+    box = re.search(r'viewBox="([^"]*)"', head[0])
+    assert box is not None
+    body = text[head.end() :].replace("</svg>", "")
+    body = _GROUP.sub("<g", _METADATA.sub("", body))
+    body = _NAME.sub(lambda found: f"{found[1]}{key}-{found[2]}", body)
+    body = _PATH.sub(lambda found: _DIGITS.sub(r"\1", found[0]), body)
+    body = _COLOUR.sub(lambda found: PAGE_COLOURS[found[0]], body)
+    head_tag = f'<svg viewBox="{box[1]}" class="chart" role="img" aria-label="{html.escape(alt)}">'
+    return f"{head_tag}{_SPACE.sub(chr(10), body).strip()}</svg>"

@@ -1,0 +1,147 @@
+"""The only place where bytes of a run reach the disk.
+
+A file is written to a temporary name, flushed, synced and renamed, and its folder is synced: a name always stands for a
+whole file. ``disk`` does the single steps; a test puts one in its place that fails at the n-th of them.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TEMPORARY = ".tmp"
+
+
+class Disk:
+    """The single steps; each may fail."""
+
+    def open(self, path: Path, mode: str) -> BinaryIO:
+        """Open a file for writing."""
+        return path.open(mode)  # type: ignore[return-value]
+
+    def write(self, file: BinaryIO, data: bytes) -> None:
+        """Hand all of ``data`` to the system."""
+        file.write(data)
+        file.flush()
+
+    def fill(self, path: Path, writer: Callable[[Path], None]) -> None:
+        """Let a library write the file ``path``."""
+        writer(path)
+
+    def sync(self, handle: int) -> None:
+        """Wait until an open file or folder is on the disk."""
+        os.fsync(handle)
+
+    def rename(self, old: Path, new: Path) -> None:
+        """Give a file its name, in place of any other of that name."""
+        old.replace(new)
+
+    def remove(self, path: Path) -> None:
+        """Take a file or an empty folder away."""
+        if path.is_dir() and not path.is_symlink():
+            path.rmdir()
+        else:
+            path.unlink(missing_ok=True)
+
+    def make_folder(self, path: Path) -> None:
+        """Make a folder, and those above it."""
+        path.mkdir(parents=True, exist_ok=True)
+
+
+disk = Disk()
+
+
+def write_file(path: Path, data: bytes, *, lasting: bool = True) -> None:
+    """Write ``data`` so that ``path`` is at any moment absent, old or complete; ``lasting``: even if the power fails."""
+    temporary = _temporary(path)
+    try:
+        with disk.open(temporary, "xb") as file:
+            disk.write(file, data)
+            if lasting:
+                disk.sync(file.fileno())
+        disk.rename(temporary, path)
+    except BaseException:
+        _forget(temporary)
+        raise
+    if lasting:
+        sync_folder(path.parent)
+
+
+def write_with(path: Path, writer: Callable[[Path], None]) -> None:
+    """Do the same for a file that a library writes to a path of its own."""
+    temporary = _temporary(path)
+    try:
+        disk.fill(temporary, writer)
+        with temporary.open("rb") as file:
+            disk.sync(file.fileno())
+        disk.rename(temporary, path)
+    except BaseException:
+        _forget(temporary)
+        raise
+    sync_folder(path.parent)
+
+
+def append(path: Path, data: bytes) -> None:
+    """Add ``data`` to the end of a file; a crash may leave a part of it."""
+    new = not path.exists()
+    with disk.open(path, "ab") as file:
+        disk.write(file, data)
+        disk.sync(file.fileno())
+    if new:
+        sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in ``folder`` are on the disk."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            disk.sync(handle)
+        finally:
+            os.close(handle)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it."""
+    disk.make_folder(path)
+
+
+def move(path: Path, folder: Path) -> Path:
+    """Move ``path`` into ``folder``, under a name that is free there."""
+    make_folder(folder)
+    names = (path.name if n == 0 else f"{path.name}.{n}" for n in range(1_000_000))
+    target = next(folder / name for name in names if not (folder / name).exists())
+    disk.rename(path, target)
+    return target
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder with all that it holds; what is not there needs no removing."""
+    if path.is_dir() and not path.is_symlink():
+        for inner in sorted(path.iterdir()):
+            remove(inner)
+        disk.remove(path)
+    elif path.exists() or path.is_symlink():
+        disk.remove(path)
+
+
+def remove_temporaries(folder: Path) -> None:
+    """Remove what a killed writer left behind in ``folder``."""
+    for path in folder.glob(f".*{TEMPORARY}"):
+        remove(path)
+
+
+def _temporary(path: Path) -> Path:
+    # several machines may write to one folder: a process number is not enough
+    return path.with_name(f".{path.name}.{secrets.token_hex(6)}{TEMPORARY}")
+
+
+def _forget(path: Path) -> None:
+    with suppress(OSError):
+        disk.remove(path)

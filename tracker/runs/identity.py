@@ -1,0 +1,85 @@
+"""What a run is: what its result depends on, and in what two runs differ."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from tracker import __version__
+from tracker.runs.records import Manifest
+from tracker.simulate import source_fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tracker.scenario import Scenario
+
+PACKAGES = ("numpy", "scipy", "numba", "simpy")
+LONGEST = 60  # characters of a value that is shown
+
+
+def data_files(scenario: Scenario) -> Mapping[str, bytes]:
+    """Return the data files that the scenario names, which belong beside it."""
+    files: Mapping[str, bytes] = getattr(scenario, "files", {})
+    return files
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what computes."""
+    return {"tracker": __version__, **{package: metadata.version(package) for package in PACKAGES}}
+
+
+def manifest_of(scenario: Scenario, shard_size: int) -> Manifest:
+    """Return the manifest of a run that begins."""
+    return Manifest(
+        name=scenario.name,
+        seed=scenario.seed,
+        trials=scenario.trials,
+        steps=scenario.steps,
+        scenario_sha256=scenario.sha256,
+        versions=versions(),
+        sources=source_fingerprint(),
+        shard_size=shard_size,
+        text_sha256=sha256(scenario.toml().encode()),
+        data={name: sha256(content) for name, content in data_files(scenario).items()},
+    )
+
+
+def sha256(data: bytes) -> str:
+    """Return the hash of ``data``."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def differences(old: Manifest, now: Manifest, before: Mapping[str, Any], content: Mapping[str, Any]) -> list[str]:
+    """Return in what two runs differ, one line each; ``before`` and ``content`` are their scenarios as tables."""
+    lines = list(_differences("", before, content))
+    names = sorted(old.data.keys() | now.data.keys())
+    lines += [f"{name}: the data changed" for name in names if old.data.get(name) != now.data.get(name)]
+    lines += _differences("version of ", old.versions, now.versions)
+    if not lines and old.sources != now.sources:
+        lines.append(
+            f"the program: its sources ({old.sources} in the run, {now.sources} now) or compiler settings changed"
+        )
+    return lines
+
+
+def _differences(place: str, old: Any, new: Any) -> Iterator[str]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        dot = "" if not place or place.endswith(" ") else "."
+        for key in [*old, *(key for key in new if key not in old)]:
+            yield from _differences(f"{place}{dot}{key}", old.get(key), new.get(key))
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new) and _are_tables(old + new):
+        for n, (one, other) in enumerate(zip(old, new, strict=True)):
+            yield from _differences(f"{place}[{n}]", one, other)
+    elif old != new:
+        yield f"{place}: {_shown(old)} in the run, {_shown(new)} now"
+
+
+def _are_tables(entries: list[Any]) -> bool:
+    return all(isinstance(entry, dict) for entry in entries)
+
+
+def _shown(value: Any) -> str:
+    text = "not given" if value is None else repr(value)
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

@@ -1,0 +1,153 @@
+"""A shard as a pure function for another process: what it needs comes with it, what it found goes back.
+
+Everything here crosses to processes of this machine or of a cluster, so it is plain data, and the program there must be
+the same as here.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from threadpoolctl import threadpool_limits
+
+from tracker.runs.checkpoints import Checkpoint, Place
+from tracker.runs.identity import versions
+from tracker.runs.storage import Stored
+from tracker.simulate import Problem, compile_kernels, simulate, source_fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Task(NamedTuple):
+    """A shard to compute: its number, its trials, and where it may keep snapshots."""
+
+    shard: int
+    first: int
+    stop: int
+    place: Place | None
+
+
+class Payload(NamedTuple):
+    """The problem, packed, with the program that packed it."""
+
+    packed: bytes
+    program: str
+
+
+class OtherProgram(Exception):
+    """A worker runs other code than the one that sent the work."""
+
+
+class Board:
+    """What a worker process of this machine shares with the one that started it: steps by shard, and a wish to stop."""
+
+    def __init__(self, steps: Any, stop: Any) -> None:
+        self.steps, self.stop = steps, stop
+
+
+_boards: list[Board] = []  # of this worker process: one, or none
+
+
+def program() -> str:
+    """Return what must be the same in two processes for the same bits to come out."""
+    return f"{versions()} {source_fingerprint()}"
+
+
+def pack(problem: Problem) -> Payload:
+    """Return the problem as bytes; costs of one's own must live in a module that workers can import."""
+    try:
+        packed = pickle.dumps(problem)
+        pickle.loads(packed)  # noqa: S301  (our own)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        message = f"this scenario cannot be sent to other processes ({error}); use threads"
+        raise ValueError(message) from error
+    return Payload(packed, program())
+
+
+def start_worker(steps: Any, stop: Any) -> None:
+    """Prepare a process of the pool: who started it decides when it stops, and it ends with it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent asks us to stop
+    _boards[:] = [Board(steps, stop)]
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A pool's process would wait for work for ever after its parent was killed."""
+    import multiprocessing
+    from multiprocessing import connection
+
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+
+def work(payload: Payload, task: Task) -> Stored:
+    """Compute a shard."""
+    problem = _problem(payload)
+    with threadpool_limits(1, user_api="blas"):
+        arrays, seconds = simulate(
+            problem, range(task.first, task.stop), _progress(task.shard), _cancelled(), _keeper(task.place)
+        )
+    return Stored(arrays, seconds)
+
+
+@lru_cache(maxsize=1)
+def _problem(payload: Payload) -> Problem:
+    if payload.program != program():
+        raise OtherProgram(f"the worker has {program()}, not {payload.program}: install the same version there")
+    problem: Problem = pickle.loads(payload.packed)  # noqa: S301  (from whoever started this worker)
+    compile_kernels(problem)  # loads what the parent compiled, from the cache on disk
+    return problem
+
+
+def _keeper(place: Place | None) -> Checkpoint | None:
+    """A worker that does not see the run directory keeps no snapshots: a shard is then computed from its beginning."""
+    return Checkpoint(place) if place is not None and Path(place.path).parent.is_dir() else None
+
+
+def _progress(index: int) -> Callable[[float], None]:
+    if not _boards:
+        return lambda _: None
+    steps = _boards[0].steps
+    steps[index] = 0.0
+
+    def add(more: float) -> None:
+        steps[index] += more
+
+    return add
+
+
+def _cancelled() -> Callable[[], bool]:
+    if _boards:
+        stop = _boards[0].stop
+        return lambda: bool(stop.value)
+    return _cancelled_by_dask()
+
+
+def _cancelled_by_dask() -> Callable[[], bool]:
+    """On a Dask worker: whether the task was cancelled, which Dask itself does not tell a running task."""
+    import sys
+
+    if "distributed.worker" not in sys.modules:
+        return lambda: False
+    from distributed import get_worker
+    from distributed.worker import thread_state
+
+    try:
+        worker, key = get_worker(), thread_state.key
+    except (ValueError, AttributeError):
+        return lambda: False
+
+    def cancelled() -> bool:
+        task = worker.state.tasks.get(key)
+        return task is None or task.state == "cancelled"
+
+    return cancelled

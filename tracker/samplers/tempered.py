@@ -1,0 +1,169 @@
+"""Generalised Langevin with adapted noise: the injected variance follows the derivative process zeta = d theta / d sigma.
+
+Notes
+-----
+The idea of Algorithm 1, applied to the size sigma of the injected noise instead of S. With g = grad c(theta_k, z_k),
+h = Hess c(theta_k, z_k), q = sqrt(2 epsilon / beta), all right-hand sides at index k:
+
+    theta_{k+1} = theta_k - epsilon g + sigma_k q w_k
+    zeta_{k+1}  = zeta_k - epsilon h zeta_k + q w_k,  zeta_0 = 0
+    sigma_{k+1} = Proj[ sigma_k - noise_step g'zeta_k ]  onto noise_bounds
+
+sigma = 1 is the classical sampler; sigma stands for the inverse temperature beta / sigma^2. Where sigma stands still,
+zeta is exactly the derivative of the path: differentiate the first line in sigma. So g'zeta estimates d c / d sigma, and
+sigma descends the cost that the sampler meets.
+
+What that optimises: E C at temperature sigma^2 / beta rises with sigma in every mode (by N sigma / beta in a quadratic
+well), so in stationarity sigma goes down to its lower bound, and only switches speak for more noise. zeta knows the well
+that theta is in, not the way over a barrier: it cannot see that noise would carry theta to a deeper well. A negative
+``noise_step`` is the ascent control. zeta is reset to 0, and the reset counted, beyond max |zeta| > tangent_limit: over a
+barrier h is negative, and zeta grows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from pydantic import model_validator
+
+from tracker.compiled import copy
+from tracker.costs.base import gradient, hessian
+from tracker.keys import Bounds, Number, Positive
+from tracker.samplers.base import (
+    Evaluations,
+    SamplerKeys,
+    begin,
+    resets_of,
+    skew_of,
+    state_size,
+    step,
+    unpack,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Words = NDArray[np.uint64]
+
+
+class Tempered(NamedTuple):
+    """Parameters; ``noise`` is q."""
+
+    epsilon: float
+    noise: float
+    noise_step: float
+    low: float
+    high: float
+    first: float
+    tangent_limit: float
+
+
+class State(NamedTuple):
+    """theta (N,), zeta (N,), sigma (1,), resets (1,); g and h are scratch."""
+
+    theta: Array
+    zeta: Array
+    sigma: Array
+    resets: Array
+    g: Array
+    h: Array
+
+
+@state_size.register(Tempered)
+def _state_size(sampler: Tempered, dimension: int) -> int:
+    return 3 * dimension + dimension * dimension + 2
+
+
+@unpack.register(Tempered)
+def _unpack(sampler: Tempered, dimension: int, buffer: Array) -> State:
+    N = dimension
+    s = 3 * N
+    h = s + 2
+    return State(
+        buffer[:N],
+        buffer[N : 2 * N],
+        buffer[s : s + 1],
+        buffer[s + 1 : h],
+        buffer[2 * N : s],
+        buffer[h : h + N * N].reshape((N, N)),
+    )
+
+
+@begin.register(Tempered)
+def _begin(sampler: Tempered, state: State, start: Array, skew: Array) -> None:
+    copy(start, state.theta)
+    state.zeta.fill(0.0)
+    state.sigma[0] = min(max(sampler.first, sampler.low), sampler.high)
+    state.resets[0] = 0.0
+
+
+@step.register(Tempered)
+def _step(sampler: Tempered, state: State, cost: Any, k: int, z: Array, w: Array, streams: Words) -> None:
+    theta, zeta, sigma, g, h = state.theta, state.zeta, state.sigma, state.g, state.h
+    epsilon, q = sampler.epsilon, sampler.noise
+    N = theta.size
+    gradient(cost, theta, z, g)
+    hessian(cost, theta, z, h)
+    slope = 0.0
+    for d in range(N):
+        slope += g[d] * zeta[d]
+        theta[d] = theta[d] + sigma[0] * q * w[d] - epsilon * g[d]
+    for d in range(N):
+        g[d] = 0.0  # from here on h zeta
+        for e in range(N):
+            g[d] += h[d, e] * zeta[e]
+    tame = True
+    for d in range(N):
+        zeta[d] = zeta[d] + q * w[d] - epsilon * g[d]
+        tame = tame and abs(zeta[d]) <= sampler.tangent_limit  # False for nan
+    sigma[0] = min(max(sigma[0] - sampler.noise_step * slope, sampler.low), sampler.high)
+    if not tame:
+        zeta.fill(0.0)
+        state.resets[0] += 1.0
+
+
+@skew_of.register(Tempered)
+def _sigma_of(sampler: Tempered, state: State, out: Array) -> None:
+    out[0] = state.sigma[0]
+
+
+@resets_of.register(Tempered)
+def _resets_of(sampler: Tempered, state: State) -> float:
+    return state.resets[0]
+
+
+class TemperedKeys(SamplerKeys):
+    """Generalised Langevin: the size of the injected noise follows its own derivative process; a Hessian a step.
+
+    ``noise_step``, ``noise_bounds = [lo, hi]`` and ``noise_start`` (1.0) of sigma, the factor of the classical sampler's
+    noise; ``tangent_limit``.
+    """
+
+    kind: Literal["tempered"]
+    noise_step: Number
+    noise_bounds: Bounds
+    noise_start: Positive = 1.0
+    tangent_limit: Positive = 1e6
+
+    @model_validator(mode="after")
+    def _consistent(self) -> TemperedKeys:
+        low, high = self.noise_bounds
+        if low < 0:
+            raise ValueError(f"noise_bounds[0]: {low:g} must be at least 0: -sigma makes the same noise as sigma")
+        if not low <= self.noise_start <= high:
+            raise ValueError(f"noise_start: {self.noise_start:g} is outside noise_bounds = [{low:g}, {high:g}]")
+        if np.isinf(self.beta):
+            raise ValueError('beta: "inf" leaves no noise to adapt: use kind = "langevin"')
+        return self
+
+    @property
+    def evaluations(self) -> Evaluations:
+        """Evaluations per step."""
+        return Evaluations(gradient=1, hessian=1)
+
+    def build(self) -> Tempered:
+        """Return the parameters for the kernels."""
+        low, high = self.noise_bounds
+        return Tempered(self.epsilon, self.noise, self.noise_step, low, high, self.noise_start, self.tangent_limit)
