@@ -29,8 +29,8 @@ import llvmlite
 import numba
 import numpy as np
 from numba.core import cgutils, types
-from numba.extending import intrinsic, overload, register_jitable
-from numba.np.arrayobj import make_array
+from numba.extending import lower_builtin, overload, register_jitable, type_callable
+from numba.np.arrayobj import make_array, populate_array
 from numba.np.random import _constants as _ziggurat
 from platformdirs import user_cache_dir
 
@@ -120,7 +120,7 @@ class GenericFunction(Generic[P, R]):
 
         choose.__signature__ = self.__signature__  # type: ignore[attr-defined]
         # strict=False: numba would also compare annotations; `register` has compared the names
-        overload(self, jit_options={**_OPTIONS, "forceinline": True}, strict=False)(choose)
+        overload(self, jit_options={**_OPTIONS, "forceinline": True, "no_cfunc_wrapper": True}, strict=False)(choose)
 
 
 def generic(declaration: Callable[P, R]) -> GenericFunction[P, R]:
@@ -130,12 +130,12 @@ def generic(declaration: Callable[P, R]) -> GenericFunction[P, R]:
 
 def helper(function: Callable[P, R]) -> Callable[P, R]:
     """Let kernels call a plain function."""
-    return register_jitable(**_OPTIONS)(function)  # type: ignore[no-any-return]
+    return register_jitable(**_OPTIONS, no_cfunc_wrapper=True)(function)  # type: ignore[no-any-return]
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """Let kernels call a small function at no cost: its code goes where it is called."""
-    return register_jitable(**_OPTIONS, forceinline=True)(function)  # type: ignore[no-any-return]
+    return register_jitable(**_OPTIONS, forceinline=True, no_cfunc_wrapper=True)(function)  # type: ignore[no-any-return]
 
 
 @inlined
@@ -154,9 +154,14 @@ def borrow(value: T) -> T:
     return value
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _without_counts(typing_context: Any, value: Any) -> Any:
-    def forget(context: Any, builder: Any, kind: Any, item: Any) -> Any:
+@type_callable(borrow)  # type: ignore[untyped-decorator]
+def _type_of_borrowed(context: Any) -> Callable[..., Any]:
+    return lambda value: value
+
+
+@lower_builtin(borrow, types.Any)  # type: ignore[untyped-decorator]
+def _without_counts(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def forget(kind: Any, item: Any) -> Any:
         if isinstance(kind, types.Array):
             array = make_array(kind)(context, builder, item)
             array.meminfo = cgutils.get_null_value(array.meminfo.type)
@@ -164,19 +169,49 @@ def _without_counts(typing_context: Any, value: Any) -> Any:
             return array._getvalue()  # noqa: SLF001  (numba's own name)
         if isinstance(kind, types.BaseTuple):  # type: ignore[attr-defined]
             items = cgutils.unpack_tuple(builder, item, kind.count)
-            members = [forget(context, builder, k, i) for k, i in zip(kind.types, items, strict=True)]
-            return context.make_tuple(builder, kind, members)
+            return context.make_tuple(builder, kind, [forget(*pair) for pair in zip(kind.types, items, strict=True)])
         return item
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return forget(context, builder, value, arguments[0])
-
-    return value(value), generate
+    return forget(signature.args[0], arguments[0])
 
 
-@overload(borrow, jit_options={**_OPTIONS, "forceinline": True}, strict=False)  # type: ignore[untyped-decorator]
-def _borrow(value: Any) -> Callable[..., Any]:
-    return lambda value: _without_counts(value)  # noqa: PLW0108  (numba wants a function of its own)
+def view(buffer: NDArray[Any], offset: int, shape: int | tuple[int, ...]) -> NDArray[Any]:
+    """Return the numbers of a contiguous ``buffer`` from ``offset`` on as an array of ``shape`` (a number or a tuple).
+
+    In compiled code nothing is checked and no reference is counted (see ``borrow``): cheaper than a slice, also to compile.
+    """
+    return buffer.reshape(-1)[offset : offset + int(np.prod(shape))].reshape(shape)
+
+
+@type_callable(view)  # type: ignore[untyped-decorator]
+def _type_of_view(context: Any) -> Callable[..., Any]:
+    def choose(buffer: Any, offset: Any, shape: Any) -> Any:
+        return types.Array(buffer.dtype, shape.count if isinstance(shape, types.BaseTuple) else 1, "C")
+
+    return choose
+
+
+@lower_builtin(view, types.Array, types.Integer, types.Any)  # type: ignore[untyped-decorator]
+def _view(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    kind, whole = signature.return_type, make_array(signature.args[0])(context, builder, arguments[0])
+    sizes = signature.args[2]
+    given = cgutils.unpack_tuple(builder, arguments[2]) if isinstance(sizes, types.BaseTuple) else [arguments[2]]
+    kinds = sizes.types if isinstance(sizes, types.BaseTuple) else [sizes]
+    shape = [context.cast(builder, item, k, types.intp) for item, k in zip(given, kinds, strict=True)]
+    item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+    strides = [item]
+    for extent in shape[:0:-1]:
+        strides.insert(0, builder.mul(strides[0], extent))
+    part = make_array(kind)(context, builder)
+    populate_array(
+        part,
+        data=builder.gep(whole.data, [context.cast(builder, arguments[1], signature.args[1], types.intp)]),
+        shape=shape,
+        strides=strides,
+        itemsize=item,
+        meminfo=None,
+    )
+    return part._getvalue()  # noqa: SLF001  (numba's own name)
 
 
 class Kernel(Generic[P, R]):
