@@ -19,6 +19,7 @@ import hashlib
 import inspect
 import os
 import shutil
+import threading
 import time
 import warnings
 from functools import lru_cache
@@ -62,6 +63,7 @@ NORMAL_TAIL_INVERSE = float(_ziggurat.ziggurat_nor_inv_r)
 literal_unroll = numba.literal_unroll
 
 _foreign: set[type] = set()
+_setting_lock = threading.Lock()  # numba's cache folder is a setting of the whole process
 
 
 class GenericFunction(Generic[P, R]):
@@ -186,23 +188,24 @@ def view(buffer: NDArray[Any], offset: int, shape: int | tuple[int, ...]) -> NDA
 @type_callable(view)  # type: ignore[untyped-decorator]
 def _type_of_view(context: Any) -> Callable[..., Any]:
     def choose(buffer: Any, offset: Any, shape: Any) -> Any:
-        return types.Array(buffer.dtype, shape.count if isinstance(shape, types.BaseTuple) else 1, "C")
+        return types.Array(buffer.dtype, shape.count if isinstance(shape, types.BaseTuple) else 1, "C")  # type: ignore[attr-defined]
 
     return choose
 
 
 @lower_builtin(view, types.Array, types.Integer, types.Any)  # type: ignore[untyped-decorator]
 def _view(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    kind, whole = signature.return_type, make_array(signature.args[0])(context, builder, arguments[0])
+    array, whole = signature.return_type, make_array(signature.args[0])(context, builder, arguments[0])
     sizes = signature.args[2]
-    given = cgutils.unpack_tuple(builder, arguments[2]) if isinstance(sizes, types.BaseTuple) else [arguments[2]]
-    kinds = sizes.types if isinstance(sizes, types.BaseTuple) else [sizes]
-    shape = [context.cast(builder, item, k, types.intp) for item, k in zip(given, kinds, strict=True)]
-    item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+    given, kinds = [arguments[2]], [sizes]
+    if isinstance(sizes, types.BaseTuple):  # type: ignore[attr-defined]
+        given, kinds = cgutils.unpack_tuple(builder, arguments[2]), sizes.types
+    shape = [context.cast(builder, item, kind, types.intp) for item, kind in zip(given, kinds, strict=True)]
+    item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(array.dtype)))
     strides = [item]
     for extent in shape[:0:-1]:
         strides.insert(0, builder.mul(strides[0], extent))
-    part = make_array(kind)(context, builder)
+    part = make_array(array)(context, builder)
     populate_array(
         part,
         data=builder.gep(whole.data, [context.cast(builder, arguments[1], signature.args[1], types.intp)]),
@@ -259,12 +262,13 @@ def _with_cache(function: Callable[..., Any]) -> Any:
     folder = cache_folder()
     if folder is None:
         return None
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder)
-    try:
-        return numba.njit(nogil=True, cache=True, **_OPTIONS)(function)
-    finally:
-        numba.config.CACHE_DIR = before
+    with _setting_lock:
+        before = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = str(folder)
+        try:
+            return numba.njit(nogil=True, cache=True, **_OPTIONS)(function)
+        finally:
+            numba.config.CACHE_DIR = before
 
 
 @lru_cache(maxsize=1)

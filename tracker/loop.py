@@ -153,7 +153,18 @@ def state_of(sampler: Any, ledger: Ledger, lane: int, N: int) -> Any:
 
 @inlined
 def stretch(
-    sampler: Any, mode: Any, N: int, columns: int, k: int, stop: int, live: bool, averaged: bool, drawn: int, layout: Layout, ledger: Ledger, work: Work
+    sampler: Any,
+    mode: Any,
+    N: int,
+    columns: int,
+    k: int,
+    stop: int,
+    live: bool,
+    averaged: bool,
+    drawn: int,
+    layout: Layout,
+    ledger: Ledger,
+    work: Work,
 ) -> None:
     """Measure and take the steps k, ..., stop - 1 in all lanes; Z begins with the draw of step ``drawn``.
 
@@ -283,7 +294,9 @@ def walk(sampler: Any, mode: Any, k: int, dwell: Dwell, layout: Layout, ledger: 
             if N == 2:
                 stretch(sampler, mode, 2, 2, k, stop, dwell.live, averaged, drawn, layout, ledger, work)
             else:
-                stretch(sampler, mode, N, layout.measure_size, k, stop, dwell.live, averaged, drawn, layout, ledger, work)
+                stretch(
+                    sampler, mode, N, layout.measure_size, k, stop, dwell.live, averaged, drawn, layout, ledger, work
+                )
             some = settle(k, stop, averaged, dwell.mode, age, layout, ledger, work)
             k = stop
             if age >= 0 and k == dwell.since + lower_edge(age + 1, AGE_BITS):
