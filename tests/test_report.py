@@ -86,7 +86,7 @@ def assert_harmless(text: str) -> Reader:
         assert not name.startswith("on"), (tag, name)
         if name in ("href", "src", "xlink:href", "action", "background", "data"):
             assert value.startswith(("#", "data:image/png;base64,")), (tag, name, value)
-    assert "@import" not in text.partition("</style>")[0]
+    assert not re.search(r"@import|url\(", "".join(re.findall(r"<style>(.*?)</style>", text, re.DOTALL)))
     return reader
 
 
@@ -229,7 +229,7 @@ def test_hostile_strings_are_no_names(field: str, run: tracker.Run) -> None:
 @pytest.mark.parametrize("one", HOSTILE)
 def test_hostile_strings_anywhere_in_a_page_stay_text(one: str) -> None:
     with figure(height=1.0) as fig:
-        fig.text(0.5, 0.5, "x")  # axes would take longer to draw
+        fig.subplots().set_axis_off()  # ticks would take longer to draw
     table = Table((one, one), ((one, 1.0), (one, one)))
     items = (
         Exhibit("key", one, one, one, fig, table),

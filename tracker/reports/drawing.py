@@ -43,6 +43,9 @@ def figure_bytes(figure: Figure, kind: Format) -> bytes:
     buffer = io.BytesIO()
     background = "none" if kind == "svg" else "white"
     with mpl.rc_context(SETTINGS):  # ticks are made when a figure is drawn, and take their size from here
+        if (engine := figure.get_layout_engine()) is not None:
+            engine.execute(figure)
+            figure.set_layout_engine("none")  # laying out again would move things by a hair, and change the bytes
         figure.savefig(buffer, format=kind, metadata=DATELESS[kind], facecolor=background)
     return buffer.getvalue()
 

@@ -117,7 +117,7 @@ def _caption(view: View, trial: int, changes: int) -> str:
         ends += f", {view.names[worst]} {number(error[worst])}"
     more = len(view.samplers) - MOST_ROWS
     rest = f" (the first {MOST_ROWS} samplers are drawn)" if more > 0 else ""
-    return f"{what}: {happened}; {ends}{rest}. The black line is the minimiser of the hidden mode, the samplers do not see it."
+    return f"{what}: {happened}; {ends}{rest}. The stepped line is the minimiser of the hidden mode, which no sampler sees."
 
 
 def _alt(view: View, changes: int) -> str:
