@@ -148,13 +148,17 @@ def _honesty(numbers: Numbers) -> Section:
                 "The steps of S of Algorithm 2 (1e-2) and Algorithm 3 (1e-3) in Example 1 were found on the same data in an earlier "
                 f"study; the {far.trials} trials here are new. Example 2 rests on one data set."
             ),
-            "Wandering's step was matched to the growth of S in Algorithm 2 by eye, in Example 1 before its W1 was looked at, in "
-            "Example 2 as the scenario had it; the match is not perfect, as the sizes of S show. The constant s = 4 is the better "
-            "of two that were tried, known from the earlier study: it is hindsight too.",
-            "Longer chains for the widths of laws in Example 2 (four of 5e6 steps, nine samplers) were planned and cut short for "
-            "time, before the widths were known: the widths are from the trials above; the four chains left, of 2e6 steps, give "
-            f"Algorithm 1 {average(numbers.experiments['ten-long']['algorithm-1'].spread)}. "
-            "The marks of comparisons follow from the numbers; those of the first, the fourth and the last claim, and all "
-            "sentences, were written after reading them.",,
+            (
+                "Wandering's step was matched to the growth of S in Algorithm 2 by eye, in Example 1 before its W1 was looked at, in "
+                "Example 2 as the scenario had it; the match is not perfect, as the sizes of S show. The constant s = 4 is the better "
+                "of two that were tried, known from the earlier study: it is hindsight too."
+            ),
+            (
+                "Longer chains for the widths of laws in Example 2 (four of 5e6 steps, nine samplers) were planned and cut short for "
+                "time, before the widths were known: the widths are from the trials above; the four chains left, of 2e6 steps, give "
+                f"Algorithm 1 {average(numbers.experiments['ten-long']['algorithm-1'].spread)}. "
+                "The marks of comparisons follow from the numbers; those of the first, the fourth and the last claim, and all "
+                "sentences, were written after reading them."
+            ),
         ),
     )
