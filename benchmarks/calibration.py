@@ -4,7 +4,8 @@
 
 The parameter is drawn from the prior of Example 1 and T = 100 observations from the parameter; its rank among 99 draws of
 Metropolis-Hastings, or the exact distribution function at it, is then uniform. The p-value at the end of a line is of all
-its tests together (Bonferroni): under a correct sampler it is below 0.001 in at most one of 1000 such scripts.
+its tests together (Bonferroni): for a correct sampler it is below 0.001 with probability 0.001 at most. This is at the paper's
+variance of 2; Metropolis-Hastings is known to fail at 0.3 (tracker/references/metropolis.py).
 """
 
 from __future__ import annotations

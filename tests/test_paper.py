@@ -93,6 +93,15 @@ def test_the_committed_numbers_show_example_1(numbers: Numbers):
     assert far["ascent"].skew_3000.mean() < -2.0
     assert not against(ridge, "algorithm-1", "accelerated").better
     assert not against(ridge, "algorithm-1", "accelerated", "w1").better
+    for name in ("algorithm-1-fast", "ascent-fast"):  # S has become large, whatever its direction
+        assert against(ridge, name, "accelerated").better
+    for name, other in (("algorithm-1", "ascent"), ("algorithm-1-fast", "ascent-fast")):
+        assert not against(far, name, other, "w1").better
+    coarse = numbers.experiments["coarse"]
+    for name in ("algorithm-1", "algorithm-1-fast", "algorithm-3"):
+        assert not against(coarse, name, "accelerated").better
+    assert against(coarse, "algorithm-2", "accelerated").better
+    assert against(coarse, "accelerated", "algorithm-2", "w1").better
     many = numbers.experiments["many"]
     assert many.trials >= 200
     assert against(many, "accelerated", "classical").better
