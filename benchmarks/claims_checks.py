@@ -137,7 +137,7 @@ def drift() -> list[Claim]:
     measured, known = lags[1][0] / lags[0][0], lags[1][1] / lags[0][1]
     numbers = f"{measured:.2f}, exact {known:.2f}"
     rows.append(
-        Claim("error above the noise floor: jumps / small steps is about 5", numbers, abs(measured / known - 1) < 0.05)
+        Claim("error above the noise floor: jumps / small steps is above 4", numbers, abs(measured / known - 1) < 0.05)
     )
     for found in (walk, jump):
         errors = ", ".join(
