@@ -31,7 +31,7 @@ import numba
 import numpy as np
 from numba.core import cgutils, types
 from numba.extending import lower_builtin, overload, register_jitable, type_callable
-from numba.np.arrayobj import make_array, populate_array
+from numba.np.arrayobj import make_array
 from numba.np.random import _constants as _ziggurat
 from platformdirs import user_cache_dir
 
@@ -175,46 +175,6 @@ def _without_counts(context: Any, builder: Any, signature: Any, arguments: Any) 
         return item
 
     return forget(signature.args[0], arguments[0])
-
-
-def view(buffer: NDArray[Any], offset: int, shape: int | tuple[int, ...]) -> NDArray[Any]:
-    """Return the numbers of a contiguous ``buffer`` from ``offset`` on as an array of ``shape`` (a number or a tuple).
-
-    In compiled code nothing is checked and no reference is counted (see ``borrow``): cheaper than a slice, also to compile.
-    """
-    return buffer.reshape(-1)[offset : offset + int(np.prod(shape))].reshape(shape)
-
-
-@type_callable(view)  # type: ignore[untyped-decorator]
-def _type_of_view(context: Any) -> Callable[..., Any]:
-    def choose(buffer: Any, offset: Any, shape: Any) -> Any:
-        return types.Array(buffer.dtype, shape.count if isinstance(shape, types.BaseTuple) else 1, "C")  # type: ignore[attr-defined]
-
-    return choose
-
-
-@lower_builtin(view, types.Array, types.Integer, types.Any)  # type: ignore[untyped-decorator]
-def _view(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    array, whole = signature.return_type, make_array(signature.args[0])(context, builder, arguments[0])
-    sizes = signature.args[2]
-    given, kinds = [arguments[2]], [sizes]
-    if isinstance(sizes, types.BaseTuple):  # type: ignore[attr-defined]
-        given, kinds = cgutils.unpack_tuple(builder, arguments[2]), sizes.types
-    shape = [context.cast(builder, item, kind, types.intp) for item, kind in zip(given, kinds, strict=True)]
-    item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(array.dtype)))
-    strides = [item]
-    for extent in shape[:0:-1]:
-        strides.insert(0, builder.mul(strides[0], extent))
-    part = make_array(array)(context, builder)
-    populate_array(
-        part,
-        data=builder.gep(whole.data, [context.cast(builder, arguments[1], signature.args[1], types.intp)]),
-        shape=shape,
-        strides=strides,
-        itemsize=item,
-        meminfo=None,
-    )
-    return part._getvalue()  # noqa: SLF001  (numba's own name)
 
 
 class Kernel(Generic[P, R]):

@@ -4,9 +4,6 @@ Step k uses theta_k, x_k and z_k and gives theta_{k+1}; what is measured at k pa
 state lives in a buffer of its own while a block runs (neighbouring rows of one array would share cache lines between
 threads) and is written back once per block. The cost is chosen once per dwell, not once per step.
 
-Trials that share one timeline are taken side by side, ``Layout.lanes`` at a time: a step is a chain of operations that wait
-for each other, and the processor fills the waiting with the steps of the other lanes.
-
 Sums do not depend on how [0, K) is cut into blocks, as long as blocks end at multiples of ``Layout.cell``.
 """
 
@@ -17,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker.bins import AGE_BITS, WAIT_BITS, bin_of, lower_edge
-from tracker.compiled import borrow, copy, helper, inlined, kernel, literal_unroll, view
+from tracker.compiled import borrow, copy, helper, inlined, kernel, literal_unroll
 from tracker.costs.base import expected, measure, observe
 from tracker.samplers.base import (
     begin,
@@ -51,7 +48,6 @@ class Layout(NamedTuple):
     burn_in: int
     record_every: int
     cell: int  # draws are made, and blocks end, at multiples of it
-    lanes: int  # trials taken side by side; 1 where each has its own timeline
     modes: int
     observation_size: int
     measure_size: int
@@ -89,11 +85,10 @@ class Ledger(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Scratch of a team of trials; the first axis of Z, W and tally is the lane."""
+    """Scratch of one trial."""
 
-    Z: Array  # (lanes, cell, observation_size)
-    W: Array  # (lanes, cell * N)
-    tally: Array  # (lanes, 4): error, squared error, steps inside the target, first of them (or -1) of a stretch
+    Z: Array
+    W: Array
     point: Array
     origin: Array
 
@@ -144,146 +139,96 @@ def record(sampler: Any, state: Any, mode: Any, x: int, row: Array, point: Array
         skew_of(sampler, state, row[3 + N :])
 
 
-@inlined
-def state_of(sampler: Any, ledger: Ledger, lane: int, N: int) -> Any:
-    """Name what the trial in a lane carries."""
-    size = ledger.state.shape[1]
-    return unpack(sampler, N, view(ledger.state, lane * size, size))
-
-
-@inlined
+@helper
 def stretch(
     sampler: Any,
+    state: Any,
     mode: Any,
-    N: int,
-    columns: int,
     k: int,
     stop: int,
     live: bool,
     averaged: bool,
     drawn: int,
-    layout: Layout,
-    ledger: Ledger,
+    cell: int,
+    runaway: float,
     work: Work,
-) -> None:
-    """Measure and take the steps k, ..., stop - 1 in all lanes; Z begins with the draw of step ``drawn``.
+    moments: Array,
+    streams: Words,
+) -> tuple[int, float, float, int, int]:
+    """Measure and take the steps k, ..., stop - 1; Z begins with the draw of step ``drawn``, W with that of ``cell``.
 
-    What was measured is left in ``work.tally``, the step at which a lane diverged in the marks.
+    Returns the step reached (less than ``stop`` where the trial diverged), the sums of the error and of its square, the
+    steps inside the target set and the first of them (or -1).
     """
-    mode, ledger, work = borrow(mode), borrow(ledger), borrow(work)
-    cost, radius2, marks, moments = mode.cost, mode.radius2, ledger.marks, ledger.moments
-    targets = view(mode.targets, 0, (len(mode.targets), columns))
-    tally, point, origin = work.tally, work.point, work.origin
-    cell = k - k % layout.cell
-    for lane in range(len(marks)):
-        tally[lane, 0], tally[lane, 1], tally[lane, 2], tally[lane, 3] = 0.0, 0.0, 0.0, -1.0
+    state, mode, work, moments, streams = borrow(state), borrow(mode), borrow(work), borrow(moments), borrow(streams)
+    cost, targets, radius2, theta = mode.cost, mode.targets, mode.radius2, state.theta
+    Z, W, point, origin = work.Z, work.W, work.point, work.origin
+    error, square, inside, arrival = 0.0, 0.0, 0, -1
     while k < stop:
-        for lane in range(len(marks)):
-            if marks[lane, DIVERGED] >= 0:
-                continue
-            state = state_of(sampler, ledger, lane, N)
-            theta = state.theta
-            best = square_error(cost, targets, theta, point)
-            if not best < layout.runaway:
-                marks[lane, DIVERGED] = k
-                continue
-            tally[lane, 0] += np.sqrt(best)
-            tally[lane, 1] += best
-            if best <= radius2:
-                tally[lane, 2] += 1.0
-                if tally[lane, 3] < 0.0:
-                    tally[lane, 3] = k
-            if averaged:
-                for d in range(N):
-                    c = theta[d] - origin[d]
-                    moments[lane, 0, d] += c
-                    for e in range(d + 1):
-                        moments[lane, d + 1, e] += c * (theta[e] - origin[e])
-            if live:
-                w = view(work.W, (lane * layout.cell + k - cell) * N, N)
-                step(sampler, state, cost, k, work.Z[lane, k - drawn], w, ledger.streams[lane])
-            else:
-                idle(sampler, state, cost, k, ledger.streams[lane])
+        best = square_error(cost, targets, theta, point)
+        if not best < runaway:
+            break
+        error += np.sqrt(best)
+        square += best
+        if best <= radius2:
+            inside += 1
+            if arrival < 0:
+                arrival = k
+        if averaged:
+            for d in range(theta.size):
+                c = theta[d] - origin[d]
+                moments[0, d] += c
+                for e in range(d + 1):
+                    moments[d + 1, e] += c * (theta[e] - origin[e])
+        if live:
+            step(sampler, state, cost, k, Z[k - drawn], W[k - cell], streams)
+        else:
+            idle(sampler, state, cost, k, streams)
         k += 1
+    return k, error, square, inside, arrival
 
 
 @inlined
-def book(row: Array, steps: int, tally: Array) -> None:
+def book(row: Array, steps: int, error: float, square: float, inside: int) -> None:
     """Add a stretch to a row of ``Ledger.sums``."""
     row[STEPS] += steps
-    row[ERROR] += tally[0]
-    row[SQUARE] += tally[1]
-    row[INSIDE] += tally[2]
+    row[ERROR] += error
+    row[SQUARE] += square
+    row[INSIDE] += inside
 
 
 @helper
-def enter(sampler: Any, mode: Any, k: int, dwell: Dwell, layout: Layout, ledger: Ledger, work: Work) -> None:
-    """Begin a dwell: a switch starts a wait for re-acquisition; an empty dwell, at the end, looks at the last point."""
-    mode, ledger, work = borrow(mode), borrow(ledger), borrow(work)
-    for lane in range(len(ledger.marks)):
-        marks = ledger.marks[lane]
-        state = state_of(sampler, ledger, lane, work.origin.size)
-        place(sampler, state, mode.minimisers)
-        if marks[DIVERGED] < 0 and k == dwell.end:
-            best = square_error(mode.cost, mode.targets, state.theta, work.point)
-            if not (best < layout.runaway and near(state.theta, work.origin, layout.runaway)):
-                marks[DIVERGED] = k
-            elif k % layout.record_every == 0:
-                record(sampler, state, mode, dwell.mode, ledger.trace[lane, k // layout.record_every], work.point)
-        elif marks[DIVERGED] < 0 and k == dwell.since:
-            if marks[WAITING] >= 0:
-                ledger.waits[lane, bin_of(k - marks[WAITING], WAIT_BITS), 1] += 1
-            marks[WAITING] = k
+def walk(sampler: Any, state: Any, mode: Any, k: int, dwell: Dwell, layout: Layout, ledger: Ledger, work: Work) -> int:
+    """Take one trial from k to the end of a dwell; return the step reached, an earlier one where the trial diverged.
 
-
-@helper
-def settle(k: int, stop: int, averaged: bool, x: int, age: int, layout: Layout, ledger: Ledger, work: Work) -> bool:
-    """Book a stretch from k to ``stop``; tell whether any lane goes on."""
-    ledger, work = borrow(ledger), borrow(work)
-    some = False
-    for lane in range(len(ledger.marks)):
-        marks, sums, tally = ledger.marks[lane], ledger.sums[lane], work.tally[lane]
-        reached = marks[DIVERGED] if marks[DIVERGED] >= 0 else stop
-        if reached < k:
-            continue
-        if averaged:
-            book(sums[x], reached - k, tally)
-            if age >= 0:
-                book(sums[layout.modes + age], reached - k, tally)
-        if tally[3] >= 0.0 and marks[WAITING] >= 0:
-            ledger.waits[lane, bin_of(int(tally[3]) - marks[WAITING], WAIT_BITS), 0] += 1
-            marks[WAITING] = -1
-        # a cost may measure distances in fewer coordinates than theta has: the others are looked at here
-        theta = ledger.state[lane, : work.origin.size]
-        if marks[DIVERGED] < 0 and not near(theta, work.origin, layout.runaway):
-            marks[DIVERGED] = stop
-        some |= marks[DIVERGED] < 0
-    return some
-
-
-@helper
-def walk(sampler: Any, mode: Any, k: int, dwell: Dwell, layout: Layout, ledger: Ledger, work: Work) -> bool:
-    """Take a team of trials from k to the end of a dwell; tell whether any of them goes on."""
-    mode, ledger, work = borrow(mode), borrow(ledger), borrow(work)
-    lanes, N = len(ledger.marks), work.origin.size
-    enter(sampler, mode, k, dwell, layout, ledger, work)
+    An empty dwell, at the end of a run, only looks at the last point.
+    """
+    state, mode, ledger, work = borrow(state), borrow(mode), borrow(ledger), borrow(work)
+    marks, sums, waits, streams, N = ledger.marks, ledger.sums, ledger.waits, ledger.streams, work.W.shape[1]
+    place(sampler, state, mode.minimisers)
+    if k == dwell.end:
+        best = square_error(mode.cost, mode.targets, state.theta, work.point)
+        if not (best < layout.runaway and near(state.theta, work.origin, layout.runaway)):
+            marks[DIVERGED] = k
+        elif k % layout.record_every == 0:
+            record(sampler, state, mode, dwell.mode, ledger.trace[k // layout.record_every], work.point)
+    elif k == dwell.since:
+        if marks[WAITING] >= 0:
+            waits[bin_of(k - marks[WAITING], WAIT_BITS), 1] += 1
+        marks[WAITING] = k
     age = bin_of(k - dwell.since, AGE_BITS) if dwell.since >= 0 else -1
-    some = True  # one way out: every return would count the references of all arrays again
-    while some and k < dwell.end:
+    alive = True  # one way out: every return would count the references of all arrays again
+    while alive and k < dwell.end:
         # draws: noise once per cell, observations for what the dwell has of the cell
         cell, drawn = k - k % layout.cell, k
         drawn_to = min(dwell.end, cell + layout.cell)
         if moves(sampler):
-            for lane in range(lanes):
-                observe(mode.cost, k, drawn_to - k, ledger.streams[lane, 0], work.Z[lane])
-                if k == cell:
-                    draw_normals(ledger.streams[lane, 1], work.W[lane, : min(layout.cell, layout.steps - k) * N])
-        while some and k < drawn_to:
+            observe(mode.cost, k, drawn_to - k, streams[0], work.Z)
+            if k == cell:
+                draw_normals(streams[1], work.W.reshape(-1)[: min(layout.cell, layout.steps - k) * N])
+        while alive and k < drawn_to:
             if k % layout.record_every == 0:
-                for lane in range(lanes):
-                    if ledger.marks[lane, DIVERGED] < 0:
-                        row = ledger.trace[lane, k // layout.record_every]
-                        record(sampler, state_of(sampler, ledger, lane, N), mode, dwell.mode, row, work.point)
+                record(sampler, state, mode, dwell.mode, ledger.trace[k // layout.record_every], work.point)
             # no record, no burn-in boundary and no new age bin inside a stretch
             stop = min(drawn_to, k - k % layout.record_every + layout.record_every)
             averaged = k >= layout.burn_in
@@ -291,49 +236,49 @@ def walk(sampler: Any, mode: Any, k: int, dwell: Dwell, layout: Layout, ledger: 
                 stop = min(stop, layout.burn_in)
             if age >= 0:
                 stop = min(stop, dwell.since + lower_edge(age + 1, AGE_BITS))
-            if N == 2:
-                stretch(sampler, mode, 2, 2, k, stop, dwell.live, averaged, drawn, layout, ledger, work)
-            else:
-                stretch(
-                    sampler, mode, N, layout.measure_size, k, stop, dwell.live, averaged, drawn, layout, ledger, work
-                )
-            some = settle(k, stop, averaged, dwell.mode, age, layout, ledger, work)
-            k = stop
+            reached, error, square, inside, arrival = stretch(
+                sampler,
+                state,
+                mode,
+                k,
+                stop,
+                dwell.live,
+                averaged,
+                drawn,
+                cell,
+                layout.runaway,
+                work,
+                ledger.moments,
+                streams,
+            )
+            if averaged:
+                book(sums[dwell.mode], reached - k, error, square, inside)
+                if age >= 0:
+                    book(sums[layout.modes + age], reached - k, error, square, inside)
+            if arrival >= 0 and marks[WAITING] >= 0:
+                waits[bin_of(arrival - marks[WAITING], WAIT_BITS), 0] += 1
+                marks[WAITING] = -1
+            k = reached
+            # a cost may measure distances in fewer coordinates than theta has: the others are looked at here
+            alive = k == stop and near(state.theta, work.origin, layout.runaway)
+            if not alive:
+                marks[DIVERGED] = k
             if age >= 0 and k == dwell.since + lower_edge(age + 1, AGE_BITS):
                 age += 1
-    return some
-
-
-@helper
-def visit(sampler: Any, modes: Any, k: int, dwell: Dwell, layout: Layout, ledger: Ledger, work: Work) -> bool:
-    """Walk in the mode of the dwell; the types of modes may differ."""
-    some, here = False, 0
-    for mode in literal_unroll(modes):
-        if here == dwell.mode:
-            some = walk(sampler, mode, k, dwell, layout, ledger, work)
-        here += 1  # noqa: SIM113  (numba unrolls the plain loop only)
-    return some
+    return k
 
 
 @inlined
-def furnish(layout: Layout, room: Array, origin: Array) -> Work:
+def furnish(layout: Layout, N: int, room: Array, origin: Array) -> Work:
     """Divide ``room`` into the scratch of the loop."""
-    z = layout.lanes * layout.cell * layout.observation_size
-    w = z + layout.lanes * layout.cell * origin.size
-    p = w + layout.lanes * 4
+    w = layout.cell * layout.observation_size
+    p = w + layout.cell * N
     return Work(
-        view(room, 0, (layout.lanes, layout.cell, layout.observation_size)),
-        view(room, z, (layout.lanes, layout.cell * origin.size)),
-        view(room, w, (layout.lanes, 4)),
-        view(room, p, layout.measure_size),
+        room[:w].reshape((layout.cell, layout.observation_size)),
+        room[w:p].reshape((layout.cell, N)),
+        room[p : p + layout.measure_size],
         origin,
     )
-
-
-@inlined
-def room_size(layout: Layout, N: int) -> int:
-    """Return the floats of ``furnish``, and room between them and what the allocator puts next to them."""
-    return layout.lanes * (layout.cell * (layout.observation_size + N) + 4) + layout.measure_size + PAD
 
 
 @kernel
@@ -352,53 +297,46 @@ def advance(
     """Take ``trials`` through a block of steps; at step 0 they begin at ``start`` (T, N) with ``skew`` (T, N, N)."""
     modes, block, ledger = borrow(modes), borrow(block), borrow(ledger)
     N, size = origin.size, ledger.state.shape[1]
-    room = np.zeros(room_size(layout, N) + layout.lanes * (size + (N + 1) * N) + PAD)
-    words = np.zeros(layout.lanes * 16 + PAD, dtype=np.uint64)
-    work = furnish(layout, room, borrow(origin))
-    at = room_size(layout, N)
-    for first in range(0, trials.size, layout.lanes):
-        lanes = min(layout.lanes, trials.size - first)
-        team = Ledger(
-            view(room, at, (lanes, size)),
-            view(words, 0, (lanes, 4, 4)),
-            borrow(ledger.marks[first : first + lanes]),
-            borrow(ledger.sums[first : first + lanes]),
-            borrow(ledger.waits[first : first + lanes]),
-            view(room, at + lanes * size, (lanes, N + 1, N)),
-            borrow(ledger.trace[first : first + lanes]),
+    room = np.zeros(layout.cell * (layout.observation_size + N) + layout.measure_size + PAD)
+    buffer = np.zeros(size + PAD)
+    mine = np.zeros((N + 1, N))
+    words = np.zeros((4, 4), dtype=np.uint64)
+    work = furnish(layout, N, borrow(room), borrow(origin))
+    state = unpack(sampler, N, borrow(buffer))
+    for t in range(trials.size):
+        marks = ledger.marks[t]
+        if marks[DIVERGED] >= 0:
+            continue
+        if block.start == 0:
+            begin(sampler, state, start[t], skew[t])
+            for s in range(4):
+                seed_stream(entropy, ROLES[s], trials[t], words[s])
+        else:
+            copy(ledger.state[t], buffer[:size])
+            copy(ledger.streams[t], words)
+        copy(ledger.moments[t], mine)
+        trial = Ledger(
+            borrow(buffer), borrow(words), marks, ledger.sums[t], ledger.waits[t], borrow(mine), ledger.trace[t]
         )
-        some = False
-        for lane in range(lanes):
-            t = first + lane
-            if block.start == 0:
-                begin(sampler, state_of(sampler, team, lane, N), start[t], skew[t])
-                for s in range(4):
-                    seed_stream(entropy, ROLES[s], trials[t], team.streams[lane, s])
-            else:
-                copy(ledger.state[t], team.state[lane])
-                copy(ledger.streams[t], team.streams[lane])
-            copy(ledger.moments[t], team.moments[lane])
-            some |= ledger.marks[t, DIVERGED] < 0
         k = block.start
-        last = block.offsets[first + 1]
-        for segment in range(block.offsets[first], last + int(block.stop == layout.steps)):
-            if not some:
-                break
+        last = block.offsets[t + 1]
+        for segment in range(block.offsets[t], last + int(block.stop == layout.steps)):
             if segment < last:
                 dwell = Dwell(block.mode[segment], block.end[segment], block.since[segment], block.live[segment])
             else:
-                dwell = Dwell(block.present[first], k, -1, False)  # only the record of the last point
-            some = visit(sampler, modes, k, dwell, layout, team, work)
-            k = dwell.end
-        for lane in range(lanes):
-            t = first + lane
-            marks = ledger.marks[t]
-            if block.stop == layout.steps and marks[DIVERGED] < 0 and marks[WAITING] >= 0:
-                ledger.waits[t, bin_of(layout.steps - marks[WAITING], WAIT_BITS), 1] += 1
-                marks[WAITING] = -1
-            marks[RESETS] = int(resets_of(sampler, state_of(sampler, team, lane, N)))
-            copy(team.state[lane], ledger.state[t])
-            copy(team.streams[lane], ledger.streams[t])
-            copy(team.moments[lane], ledger.moments[t])
-    room[0] = 0.0  # the owners of the borrowed scratch live to here
-    words[0] = 0
+                dwell = Dwell(block.present[t], k, -1, False)  # only the record of the last point
+            here = 0
+            for mode in literal_unroll(modes):
+                if here == dwell.mode:
+                    k = walk(sampler, state, mode, k, dwell, layout, trial, work)
+                here += 1  # noqa: SIM113  (numba unrolls the plain loop only)
+            if marks[DIVERGED] >= 0:
+                break
+        if k == layout.steps and marks[WAITING] >= 0:
+            ledger.waits[t, bin_of(k - marks[WAITING], WAIT_BITS), 1] += 1
+            marks[WAITING] = -1
+        marks[RESETS] = int(resets_of(sampler, state))
+        copy(buffer[:size], ledger.state[t])
+        copy(words, ledger.streams[t])
+        copy(mine, ledger.moments[t])
+    room[0] = 0.0  # the owner of the borrowed scratch lives to here

@@ -42,7 +42,6 @@ __all__ = [
 RUNAWAY = 1e8  # times the scale of a scenario: a trial so far away has diverged
 CELL_FLOATS = 1280  # normals drawn at a time: few enough to stay in the first-level cache
 LARGEST_CELL, SMALLEST_CELL = 128, 8
-LANES = 2  # trials that share a timeline and are taken side by side
 BLOCK_SECONDS = 0.25  # a kernel call should return within this time, so that an interruption is felt
 FIRST_BLOCK = 50_000  # trial-steps of the first call, at most: nothing is known yet about the speed
 MOST_SEGMENTS = 50_000  # of a block, over its trials: bounds memory when the chain moves fast
@@ -100,7 +99,6 @@ def prepare(scenario: Scenario) -> Problem:
         burn_in=scenario.burn_in,
         record_every=scenario.record_every,
         cell=min(LARGEST_CELL, max(SMALLEST_CELL, CELL_FLOATS // N)),
-        lanes=LANES if scenario.chain is None else 1,
         modes=len(modes),
         observation_size=max(1, *(observation_size(mode.cost) for mode in modes)),
         measure_size=max(measure_size(mode.cost, N) for mode in modes),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from tracker.compiled import copy, view
+from tracker.compiled import copy
 from tracker.costs.base import gradient
 from tracker.samplers.base import (
     SkewKeys,
@@ -55,7 +55,7 @@ def _state_size(sampler: Accelerated, dimension: int) -> int:
 @unpack.register(Accelerated)
 def _unpack(sampler: Accelerated, dimension: int, buffer: Array) -> State:
     N = dimension
-    return State(view(buffer, 0, N), view(buffer, 2 * N, (N, N)), view(buffer, N, N))
+    return State(buffer[:N], buffer[2 * N : 2 * N + N * N].reshape((N, N)), buffer[N : 2 * N])
 
 
 @begin.register(Accelerated)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker.compiled import copy, view
+from tracker.compiled import copy
 from tracker.samplers.base import begin, moves, place, state_size, step, unpack
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _state_size(sampler: Baseline, dimension: int) -> int:
 
 @unpack.register(Baseline)
 def _unpack(sampler: Baseline, dimension: int, buffer: Array) -> State:
-    return State(view(buffer, 0, dimension))
+    return State(buffer[:dimension])
 
 
 @begin.register(Baseline)

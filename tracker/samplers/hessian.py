@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from tracker.compiled import copy, helper, inlined, view
+from tracker.compiled import copy, helper, inlined
 from tracker.costs.base import gradient, hessian
 from tracker.keys import Positive
 from tracker.samplers.base import (
@@ -86,14 +86,14 @@ def _unpack(sampler: Hessian, dimension: int, buffer: Array) -> State:
     ad = d + N * pairs
     r = ad + (N + 1) * pairs
     return State(
-        view(buffer, 0, N),
-        view(buffer, s, (N, N)),
-        view(buffer, d, (N, pairs)),
-        view(buffer, r, 1),
-        view(buffer, N, N),
-        view(buffer, h, (N, N)),
-        view(buffer, a, (N + 1, N)),
-        view(buffer, ad, (N + 1, pairs)),
+        buffer[:N],
+        buffer[s:h].reshape((N, N)),
+        buffer[d:ad].reshape((N, pairs)),
+        buffer[r : r + 1],
+        buffer[N:s],
+        buffer[h:a].reshape((N, N)),
+        buffer[a:d].reshape((N + 1, N)),
+        buffer[ad:r].reshape((N + 1, pairs)),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from tracker.compiled import copy, view
+from tracker.compiled import copy
 from tracker.costs.base import gradient
 from tracker.samplers.base import SamplerKeys, begin, state_size, step, unpack
 
@@ -42,7 +42,7 @@ def _state_size(sampler: Langevin, dimension: int) -> int:
 
 @unpack.register(Langevin)
 def _unpack(sampler: Langevin, dimension: int, buffer: Array) -> State:
-    return State(view(buffer, 0, dimension), view(buffer, dimension, dimension))
+    return State(buffer[:dimension], buffer[dimension : 2 * dimension])
 
 
 @begin.register(Langevin)

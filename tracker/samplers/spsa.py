@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from tracker.compiled import copy, view
+from tracker.compiled import copy
 from tracker.costs.base import value
 from tracker.keys import CostObservation, Count, Positive
 from tracker.samplers.base import (
@@ -83,13 +83,13 @@ def _unpack(sampler: Spsa, dimension: int, buffer: Array) -> State:
     N = dimension
     s = 3 * N
     return State(
-        view(buffer, 0, N),
-        view(buffer, N, N),
-        view(buffer, s, (N, N)),
-        view(buffer, s + N * N, (N, N)),
-        view(buffer, s + 3 * N * N, 2),
-        view(buffer, 2 * N, N),
-        view(buffer, s + 2 * N * N, (N, N)),
+        buffer[:N],
+        buffer[N : 2 * N],
+        buffer[s : s + N * N].reshape((N, N)),
+        buffer[s + N * N : s + 2 * N * N].reshape((N, N)),
+        buffer[s + 3 * N * N : s + 3 * N * N + 2],
+        buffer[2 * N : s],
+        buffer[s + 2 * N * N : s + 3 * N * N].reshape((N, N)),
     )
 
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import model_validator
 
-from tracker.compiled import copy, view
+from tracker.compiled import copy
 from tracker.costs.base import gradient, hessian
 from tracker.keys import Bounds, Number, Positive
 from tracker.samplers.base import (
@@ -82,12 +82,12 @@ def _unpack(sampler: Tempered, dimension: int, buffer: Array) -> State:
     s = 3 * N
     h = s + 2
     return State(
-        view(buffer, 0, N),
-        view(buffer, N, N),
-        view(buffer, s, 1),
-        view(buffer, s + 1, 1),
-        view(buffer, 2 * N, N),
-        view(buffer, h, (N, N)),
+        buffer[:N],
+        buffer[N : 2 * N],
+        buffer[s : s + 1],
+        buffer[s + 1 : h],
+        buffer[2 * N : s],
+        buffer[h : h + N * N].reshape((N, N)),
     )
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from tracker.compiled import copy, helper, view
+from tracker.compiled import copy, helper
 from tracker.costs.base import gradient, observation_size, observe, value
 from tracker.keys import CostObservation, Count, Positive
 from tracker.samplers.base import (
@@ -88,13 +88,13 @@ def _unpack(sampler: TwoTimescaleSpsa, dimension: int, buffer: Array) -> State:
     N = dimension
     s = 4 * N
     return State(
-        view(buffer, 0, N),
-        view(buffer, s, (N, N)),
-        view(buffer, N, N),
-        view(buffer, 2 * N, N),
-        view(buffer, s + N * N, (N, N)),
-        view(buffer, 3 * N, N),
-        view(buffer, s + 2 * N * N, (N, N)),
+        buffer[:N],
+        buffer[s : s + N * N].reshape((N, N)),
+        buffer[N : 2 * N],
+        buffer[2 * N : 3 * N],
+        buffer[s + N * N : s + 2 * N * N].reshape((N, N)),
+        buffer[3 * N : s],
+        buffer[s + 2 * N * N : s + 3 * N * N].reshape((N, N)),
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from tracker.compiled import copy, inlined, view
+from tracker.compiled import copy, inlined
 from tracker.costs.base import gradient
 from tracker.samplers.base import (
     PERTURBED,
@@ -67,7 +67,7 @@ def _unpack(sampler: Wandering, dimension: int, buffer: Array) -> State:
     N = dimension
     s = 2 * N
     end = s + N * N
-    return State(view(buffer, 0, N), view(buffer, s, (N, N)), view(buffer, N, N), view(buffer, end, N * (N - 1) // 2))
+    return State(buffer[:N], buffer[s:end].reshape((N, N)), buffer[N:s], buffer[end : end + N * (N - 1) // 2])
 
 
 @begin.register(Wandering)
