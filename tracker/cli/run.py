@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -147,7 +148,7 @@ def command(file: Path, wishes: Wishes) -> str:
         words += [f"--{key.replace('_', '-')}", f"{limit * flags[key]:g}"]
     words += ["--json"] if wishes.json else []
     words += ["--quiet"] if wishes.quiet else []
-    words += [] if wishes.report else ["--no-report"]
+    words += [] if wishes.report or "TRACKER_NO_REPORT" in os.environ else ["--no-report"]
     return shlex.join([*words, "--resume"])
 
 
