@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shlex
@@ -173,7 +174,8 @@ def test_validate_says_what_a_shipped_scenario_means(path: Path) -> None:
     assert facts["scenario"]["sha256"] == scenario.sha256
     assert [m["name"] for m in facts["modes"]] == [m.name for m in scenario.modes]
     assert all(s["epsilon"] < s["limit"] for s in facts["stability"])
-    assert facts["predicted"]["steps"] == scenario.trials * scenario.steps * len(scenario.samplers)
+    points = math.prod(len(values) for values in scenario.sweep.values())
+    assert facts["predicted"]["steps"] == points * scenario.trials * scenario.steps * len(scenario.samplers)
     text = invoke("validate", str(path)).stdout
     assert "valid" in text
     assert all(sampler.name in text for sampler in scenario.samplers)

@@ -442,6 +442,9 @@ def test_blocks_of_whole_cells_change_no_bit(monkeypatch):
         whole._replace(contestants=tuple(c for c in whole.contestants if c.name == "hessian")), TRIALS
     )
     for key, array in got.items():
+        if key == "sigma":
+            assert array.size == 0  # no sampler here adapts its noise
+            continue
         alone = array[:, 0] if array.ndim > wanted[key].ndim else array
         np.testing.assert_array_equal(alone, wanted[key], err_msg=key)
 

@@ -21,7 +21,8 @@ from tracker.runs.result import DIMENSIONS
 from tracker.scenario import reading, with_settings
 
 ROOT = Path(__file__).parents[1]
-SHIPPED = sorted((ROOT / "scenarios").glob("*.toml"))
+# compiled; test_scenarios runs all of them in the interpreter
+SHIPPED = [ROOT / "scenarios" / f"{name}.toml" for name in ("example_a", "swapping_wells")]
 TEXT = (ROOT / "scenarios" / "example_a.toml").read_text()
 SHORT = ("trials=6", "steps=400", "record_every=20", "burn_in=50", "chain.alpha=0.02", 'chain.initial="stationary"')
 SCENARIO = tracker.parse(TEXT, settings=SHORT)
@@ -300,7 +301,7 @@ def test_json_is_one_object_and_the_summary_on_disk(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
-def test_every_shipped_scenario_runs(path: Path, tmp_path: Path) -> None:
+def test_a_shipped_scenario_runs_alike_from_python_and_from_the_command_line(path: Path, tmp_path: Path) -> None:
     settings = ["trials=2", "steps=130", "record_every=13", "sweep={}"]
     run = tracker.run(tracker.load(path, settings), executor=1)
     check_summary(run)
