@@ -22,11 +22,11 @@ import tracker
 SCENARIOS = Path(__file__).resolve().parent.parent / "scenarios"
 QUIET = 0.1  # cores taken by others: below this the machine counts as idle
 TARGET = 1.8
-# name: file, changes; about three seconds each on one core
+# name: file, samplers, changes; some seconds each on one core
 WORKLOADS = {
-    "example 1, N = 2": ("example_1.toml", {"trials": 64, "steps": 200_000}),
-    "example 2, N = 10": ("example_2.toml", {"trials": 16, "steps": 100_000}),
-    "swapping wells, 6 samplers": ("swapping_wells.toml", {"trials": 16, "steps": 200_000}),
+    "example 1, 2 samplers, N = 2": ("example_1.toml", 2, {"trials": 64, "steps": 300_000}),
+    "example 2, 2 samplers, N = 10": ("example_2.toml", 2, {"trials": 32, "steps": 300_000}),
+    "swapping wells, 6 samplers": ("swapping_wells.toml", 6, {"trials": 20, "steps": 600_000}),
 }
 
 
@@ -63,11 +63,14 @@ def measured(scenario: tracker.Scenario, workers: int) -> Measured:
 
 def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    scenarios = {name: tracker.load(SCENARIOS / file).replace(**keys) for name, (file, keys) in WORKLOADS.items()}
+    scenarios = {}
+    for name, (file, samplers, keys) in WORKLOADS.items():
+        whole = tracker.load(SCENARIOS / file)
+        scenarios[name] = whole.replace(samplers=whole.samplers[:samplers], **keys)
     for scenario in scenarios.values():
         tracker.run(scenario.replace(trials=2, steps=1000), executor=1)  # compiles
     print(f"{os.cpu_count()} cores; load average before: {' '.join(f'{load:.2f}' for load in os.getloadavg())}")
-    print(f"{'workload':28} {'1 worker s':>10} {'2 workers s':>11} {'speed-up':>8} {'CPU 2/1':>8} {'others':>7}")
+    print(f"{'workload':29} {'1 worker s':>10} {'2 workers s':>11} {'speed-up':>8} {'CPU 2/1':>8} {'others':>7}")
     ratios: dict[str, list[tuple[float, float]]] = {name: [] for name in scenarios}
     for _ in range(rounds):
         for name, scenario in scenarios.items():
@@ -75,7 +78,7 @@ def main() -> None:
             others = max(one.others, two.others)
             ratios[name].append((others, one.wall / two.wall))
             times = f"{one.wall:10.2f} {two.wall:11.2f} {one.wall / two.wall:8.2f} {two.own / one.own:8.2f}"
-            print(f"{name:28} {times} {others:7.2f}", flush=True)
+            print(f"{name:29} {times} {others:7.2f}", flush=True)
     for name, pairs in ratios.items():
         quiet = [ratio for others, ratio in pairs if others < QUIET]
         if quiet:
