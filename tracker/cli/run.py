@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.text import Text
 
-from tracker.cli.guard import EXISTS, FAILED, INTERRUPTED, INVALID, REFUSED, USAGE, Refused, say
+from tracker.cli.directory import written_by
+from tracker.cli.guard import FAILED, INVALID, REFUSED, USAGE, Refused, say
 from tracker.cli.progress import reporter
 from tracker.cli.show import console, number, print_json, table, with_error
 
@@ -92,48 +93,19 @@ def _page(result: Run, wishes: Wishes) -> Path | None:
 
 
 def _carried_out(scenario: Scenario, folder: Path, file: Path, wishes: Wishes) -> Run:
-    from tracker.runs import CorruptRun, NothingComputed, RunDiffers, RunExists, RunLocked, run
+    from tracker.runs import run
 
-    try:
-        with reporter(quiet=wishes.quiet) as progress:
-            return run(
-                scenario,
-                folder,
-                wishes.workers,
-                engine=wishes.engine,
-                replace=wishes.replace,
-                resume=wishes.resume,
-                progress=progress,
-                notice=say,
-            )
-    except RunExists as found:
-        ways = "--resume continues it, --replace overwrites it" if found.is_run else "no run"
-        raise Refused(EXISTS, f"{folder}: exists already; {ways}, --out chooses another") from None
-    except RunLocked as found:
-        raise Refused(EXISTS, f"{folder}: is being written by {found.holder}") from None
-    except RunDiffers as found:
-        head = f"{folder}: holds another run; --replace overwrites it, --out chooses another. It differs in"
-        raise Refused(EXISTS, head, *(f"  {line}" for line in found.differences)) from None
-    except CorruptRun as found:
-        raise Refused(EXISTS, f"{folder}: {found.reason}") from None
-    except NothingComputed as found:
-        raise Refused(FAILED, str(found)) from None
-    except ModuleNotFoundError as error:
-        if error.name not in ("distributed", "dask"):
-            raise
-        raise Refused(USAGE, "--engine dask needs one more package: pip install 'tracker[dask]'") from None
-    except KeyboardInterrupt:
-        raise Refused(
-            INTERRUPTED, f"interrupted; what is finished is kept. Continue with: {command(file, wishes)}"
-        ) from None
-    except OSError as error:
-        begun = (folder / "manifest.json").exists()
-        more = [f"what is finished is kept. Continue with: {command(file, wishes)}"] if begun else []
-        raise Refused(USAGE, _place(error), *more) from None
-
-
-def _place(error: OSError) -> str:
-    return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error.strerror or error)
+    with written_by("run", folder, command(file, wishes)), reporter(quiet=wishes.quiet) as progress:
+        return run(
+            scenario,
+            folder,
+            wishes.workers,
+            engine=wishes.engine,
+            replace=wishes.replace,
+            resume=wishes.resume,
+            progress=progress,
+            notice=say,
+        )
 
 
 def command(file: Path, wishes: Wishes) -> str:

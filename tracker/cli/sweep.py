@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from tracker.cli.guard import EXISTS, FAILED, INTERRUPTED, INVALID, REFUSED, USAGE, Refused, say
+from tracker.cli.directory import written_by
+from tracker.cli.guard import FAILED, INVALID, REFUSED, USAGE, Refused, say
 from tracker.cli.progress import reporter
 from tracker.cli.run import DEFAULT_FOLDER, Wishes, command
 from tracker.cli.show import console, duration, number, print_json, table
@@ -55,34 +56,20 @@ def sweep_file(file: Path, wishes: Wishes, metric: str) -> None:
 
 
 def _carried_out(scenario: Scenario, folder: Path, wishes: Wishes, again: str) -> Sweep:
-    from tracker.runs import CorruptRun, RunDiffers, RunExists, RunLocked, sweep
+    from tracker.runs import sweep
 
-    try:
-        with reporter(quiet=wishes.quiet) as progress:
-            return sweep(
-                scenario,
-                folder,
-                wishes.workers,
-                engine=wishes.engine,
-                replace=wishes.replace,
-                resume=wishes.resume,
-                progress=progress,
-                notice=say,
-                tell=_tell,
-            )
-    except RunExists as found:
-        ways = "--resume continues it, --replace overwrites it" if found.is_run else "no sweep"
-        raise Refused(EXISTS, f"{folder}: exists already; {ways}, --out chooses another") from None
-    except RunLocked as found:
-        raise Refused(EXISTS, f"{folder}: is being written by {found.holder}") from None
-    except RunDiffers as found:
-        head = f"{folder}: holds another sweep; --replace overwrites it, --out chooses another. It differs in"
-        raise Refused(EXISTS, head, *(f"  {line}" for line in found.differences)) from None
-    except CorruptRun as found:
-        raise Refused(EXISTS, f"{folder}: {found.reason}") from None
-    except KeyboardInterrupt:
-        line = f"interrupted; what is finished is kept. Continue with: {again}"
-        raise Refused(INTERRUPTED, line) from None
+    with written_by("sweep", folder, again), reporter(quiet=wishes.quiet) as progress:
+        return sweep(
+            scenario,
+            folder,
+            wishes.workers,
+            engine=wishes.engine,
+            replace=wishes.replace,
+            resume=wishes.resume,
+            progress=progress,
+            notice=say,
+            tell=_tell,
+        )
 
 
 def _indices(outcomes: Sequence[Outcome]) -> str:
