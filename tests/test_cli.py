@@ -357,7 +357,7 @@ def test_progress_of_a_resumed_run_counts_only_what_is_new(capsys: Any) -> None:
         show(50.0, 100.0, "running")
         show(100.0, 100.0, "running")
     lines = capsys.readouterr().err.splitlines()
-    assert lines[:2] == ["compiling", " 50 %  50 of 100 steps, kept from before"]
+    assert lines[:2] == ["compiling", " 50 %  50 of 100 steps"]
     assert "steps/s" in lines[2]
 
 

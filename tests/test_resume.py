@@ -574,6 +574,6 @@ def test_status_of_a_run_in_every_state(broken_off: Path, tmp_path: Path) -> Non
     assert CliRunner().invoke(app, ["status", str(path)]).stdout.splitlines()[0] == "example-a: complete"
     (tmp_path / "x.toml").write_text(SCENARIO.toml())
     again = CliRunner().invoke(app, ["run", str(tmp_path / "x.toml"), "--out", str(path), "--resume"])
-    assert (again.exit_code, again.stderr) == (0, f"{path}: complete already, nothing is left to compute\n")
+    assert (again.exit_code, again.stderr) == (0, f"{path}: complete already, nothing was left to compute\n")
     nowhere = CliRunner().invoke(app, ["status", str(tmp_path / "nowhere")])
     assert (nowhere.exit_code, "no run" in nowhere.stderr) == (7, True)

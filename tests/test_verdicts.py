@@ -268,7 +268,7 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_triple_is_confirmed_against_its_ode() -> None:
     """MATH.md section 7 (a) at T = 0.5."""
     verdict = tracker.check_limit(tracker.parse(TRIPLE))
-    assert verdict.reference == "path"
+    assert (verdict.reference, verdict.deterministic) == ("diffusion", True)
     assert (verdict.limit_verdict, verdict.implementation_verdict) == ("confirmed", "confirmed")
     seen = {name: o.limit for name, o in by_name(verdict).items()}
     assert seen["theta_2"] == pytest.approx(-1.2361158979, abs=1e-9)

@@ -50,7 +50,7 @@ MaxSteps = Annotated[
     float | None, typer.Option("--max-steps", min=1, help="Steps of all trials and samplers.", show_default="1e11")
 ]
 MaxMemory = Annotated[
-    float | None, typer.Option("--max-memory", min=1, help="Gigabytes of memory.", show_default="half of the machine's")
+    float | None, typer.Option("--max-memory", min=0, help="Gigabytes of memory.", show_default="half of the machine's")
 ]
 MaxDisk = Annotated[float | None, typer.Option("--max-disk", min=0, help="Gigabytes on disk.", show_default="10")]
 

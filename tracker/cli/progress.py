@@ -83,7 +83,7 @@ def _lines() -> Progress:
         if tenths > told:
             told = tenths
             rate = speed.of(done)
-            how = f", {speed.text(done)}" if rate > 0 else ", kept from before"
+            how = f", {speed.text(done)}" if rate > 0 else ""
             left = f", {duration((total - done) / rate)} left" if rate > 0 and done < total else ""
             say(f"{10 * tenths:3d} %  {done:.3g} of {total:.3g} steps{how}{left}")
         elif note and note != last_note and done == 0:

@@ -57,9 +57,10 @@ def run_file(file: Path, wishes: Wishes) -> None:
         say(f"warning: {warning}")
 
     folder = wishes.out if wishes.out is not None else DEFAULT_FOLDER / scenario.name
-    if wishes.resume and _is_complete(folder):
-        say(f"{folder}: complete already, nothing is left to compute")
+    complete = wishes.resume and _is_complete(folder)
     result = _carried_out(scenario, folder, file, wishes)
+    if complete:
+        say(f"{folder}: complete already, nothing was left to compute")
     page = _page(result, wishes)
     if wishes.json:
         print_json(result.summary)

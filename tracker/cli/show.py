@@ -20,9 +20,15 @@ if TYPE_CHECKING:
 WIDTH_OFF_TERMINAL = 120
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Let `guard` end it quietly: rich would exit with 1."""
+        raise BrokenPipeError
+
+
 def console() -> Console:
     """Return stdout, made when it is needed: tests and pipes replace it. Files get no cut and no colours."""
-    return Console(file=sys.stdout, width=None if sys.stdout.isatty() else WIDTH_OFF_TERMINAL, highlight=False)
+    return _Console(file=sys.stdout, width=None if sys.stdout.isatty() else WIDTH_OFF_TERMINAL, highlight=False)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> Table:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 from tracker.plain import jsonable
 
 Word = Literal["confirmed", "rejected", "inconclusive", "unavailable"]
-Reference = Literal["moments", "density", "diffusion", "path"]
+Reference = Literal["moments", "density", "diffusion"]
 
 
 class Fields:
@@ -132,6 +132,7 @@ class Verdict(Fields):
     implementation_verdict : whether the engine at the largest epsilon has the law that theory gives it there
     resolution : delta; a discrepancy below delta standard deviations of a statistic is not looked for
     resolution_reached : the largest discrepancy that was not excluded, in the same unit
+    deterministic : without noise the diffusion is an ODE, and is solved
     trials : per epsilon that was simulated; ``simulated`` says which
     trials_needed : would decide, where a verdict is inconclusive
     rates : order in epsilon at which each of ``distances`` shrinks; about 0 for a wrong limit
@@ -153,6 +154,7 @@ class Verdict(Fields):
     implementation_verdict: Word
     resolution: float
     resolution_reached: float | None = None
+    deterministic: bool = False
     path: float | None = None
     alphas: tuple[float, ...] = ()
     trials: int = 0

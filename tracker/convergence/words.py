@@ -26,7 +26,7 @@ def with_statements(verdict: Verdict, tested: int) -> Verdict:
 
 
 def _sentences(v: Verdict, tested: int) -> Iterator[str]:
-    yield f"reference: {REFERENCES[v.reference]}; T = {v.horizon:g}, epsilon = {_list(v.epsilons)}"
+    yield f"reference: {REFERENCES['path' if v.deterministic else v.reference]}; T = {v.horizon:g}, epsilon = {_list(v.epsilons)}"
     yield from _regime(v)
     yield f"limit: {_limit(v, tested)}"
     yield f"implementation: {_implementation(v, tested)}"
@@ -66,7 +66,7 @@ def _limit(v: Verdict, tested: int) -> str:
     if v.limit_verdict == "unavailable":
         return "unavailable: order only, limit not independently validated"
     name = _limit_name(v)
-    unit = "of their size" if v.reference == "path" else "standard deviations"
+    unit = "of their size" if v.deterministic else "standard deviations"
     exact = v.largest_z is None
     how = "exact values" if exact else f"{v.trials} trials at each epsilon"
     if v.limit_verdict == "confirmed":
@@ -89,7 +89,7 @@ def _limit(v: Verdict, tested: int) -> str:
 
 
 def _limit_name(v: Verdict) -> str:
-    if v.reference == "path":
+    if v.deterministic:
         return "the solution of the ODE"
     return "the diffusion" if v.path is None and not v.ratio else f"the {v.regime} diffusion"
 
@@ -98,8 +98,10 @@ def _implementation(v: Verdict, tested: int) -> str:
     where = f"the engine at epsilon = {v.epsilons[0]:g}"
     z = "" if v.implementation_z is None else f", largest |z| = {v.implementation_z:.1f}"
     many = f"{v.trials} trials of " if v.trials > 1 else "a run of "
-    agree, have, reject = (
-        ("agree", "do not have", "neither reject") if v.trials > 1 else ("agrees", "does not have", "neither rejects")
+    agree, have, decide = (
+        ("agree", "do not have", "neither reject nor confirm")
+        if v.trials > 1
+        else ("agrees", "does not have", "neither rejects nor confirms")
     )
     if v.implementation_verdict == "unavailable":
         return "unavailable: no exact law of the algorithm to compare with"
@@ -108,7 +110,7 @@ def _implementation(v: Verdict, tested: int) -> str:
     if v.implementation_verdict == "rejected":
         return f"rejected: {many}{where} {have} its exact law there ({tested} statistics{z})"
     return (
-        f"inconclusive: {many}{where} {reject} nor confirms its exact law at resolution {v.resolution:g}; about "
+        f"inconclusive: {many}{where} {decide} its exact law at resolution {v.resolution:g}; about "
         f"--trials {v.trials_needed} would decide"
     )
 

@@ -209,6 +209,8 @@ class Own:
 
 def engine_of(problem: Problem, executor: Executor | int | None, name: str, shards: int) -> Engine:
     """Return the engine that was asked for."""
+    if isinstance(executor, int) and executor < 1:
+        raise ValueError(f"executor: {executor} workers are too few: at least 1")
     if isinstance(executor, ThreadPoolExecutor):
         return Threads(problem, None, executor)
     if isinstance(executor, Executor):

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 SHARDS, CHECKPOINTS, DAMAGED = "shards", "checkpoints", "damaged"
 JOURNAL, MANIFEST, SCENARIO, PROGRESS = "journal.jsonl", "manifest.json", "scenario.toml", "progress.json"
 RESULT, SUMMARY = "result.nc", "summary.json"
+SWEEP_TABLE = "points.json"  # of a directory that holds many runs
 WHILE_RUNNING = (PROGRESS, CHECKPOINTS, JOURNAL, SHARDS)
 
 
@@ -202,6 +203,8 @@ def read_manifest(path: Path) -> Manifest:
     try:
         manifest = Manifest.decode((path / MANIFEST).read_bytes())
     except OSError as error:
+        if (path / SWEEP_TABLE).is_file():
+            raise CorruptRun(path, "a sweep, not a run; its runs are in points/") from None
         raise CorruptRun(path, f"no run: {MANIFEST}: {error.strerror or error}") from None
     if manifest is None:
         raise CorruptRun(path, f"{MANIFEST} is damaged, or of another version; --replace begins anew")

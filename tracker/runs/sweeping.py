@@ -22,7 +22,7 @@ from tracker.runs.identity import differences, manifest_of
 from tracker.runs.locking import LOCK, locked
 from tracker.runs.points import Axis, Point, axes_of, points_of
 from tracker.runs.records import Manifest
-from tracker.runs.storage import SCENARIO
+from tracker.runs.storage import SCENARIO, SWEEP_TABLE
 from tracker.runs.tidy import tidy
 from tracker.scenario import ScenarioError, load
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tracker.runs.result import Run
     from tracker.scenario import Scenario
 
-SWEEP, TABLE, TIDY, POINTS = "sweep.json", "points.json", "sweep.nc", "points"
+SWEEP, TABLE, TIDY, POINTS = "sweep.json", SWEEP_TABLE, "sweep.nc", "points"
 BEGINNINGS = {LOCK, SCENARIO, POINTS}  # what may stand there before sweep.json does
 
 
