@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker.bins import AGE_BITS, WAIT_BITS, bin_of, lower_edge
-from tracker.compiled import borrow, copy, helper, inlined, kernel, literal_unroll
+from tracker.compiled import borrow, copy, disjoint, helper, inlined, kernel, literal_unroll
 from tracker.costs.base import expected, measure, observe
 from tracker.samplers.base import (
     begin,
@@ -102,6 +102,17 @@ class Dwell(NamedTuple):
     live: bool
 
 
+class Span(NamedTuple):
+    """Steps start, ..., stop - 1; Z begins with the draw of step ``drawn``, W with that of ``cell``."""
+
+    start: int
+    stop: int
+    live: bool
+    averaged: bool
+    drawn: int
+    cell: int
+
+
 @inlined
 def square_error(cost: Any, targets: Array, theta: Array, point: Array) -> float:
     """Return the squared distance to the nearest minimiser, in the coordinates that the cost measures in."""
@@ -139,32 +150,16 @@ def record(sampler: Any, state: Any, mode: Any, x: int, row: Array, point: Array
         skew_of(sampler, state, row[3 + N :])
 
 
-@helper
-def stretch(
-    sampler: Any,
-    state: Any,
-    mode: Any,
-    k: int,
-    stop: int,
-    live: bool,
-    averaged: bool,
-    drawn: int,
-    cell: int,
-    runaway: float,
-    work: Work,
-    moments: Array,
-    streams: Words,
+@inlined
+def take(
+    sampler: Any, state: Any, mode: Any, span: Span, runaway: float, work: Work, moments: Array, streams: Words
 ) -> tuple[int, float, float, int, int]:
-    """Measure and take the steps k, ..., stop - 1; Z begins with the draw of step ``drawn``, W with that of ``cell``.
-
-    Returns the step reached (less than ``stop`` where the trial diverged), the sums of the error and of its square, the
-    steps inside the target set and the first of them (or -1).
-    """
-    state, mode, work, moments, streams = borrow(state), borrow(mode), borrow(work), borrow(moments), borrow(streams)
+    """Do what ``stretch`` says."""
     cost, targets, radius2, theta = mode.cost, mode.targets, mode.radius2, state.theta
     Z, W, point, origin = work.Z, work.W, work.point, work.origin
     error, square, inside, arrival = 0.0, 0.0, 0, -1
-    while k < stop:
+    k = span.start
+    while k < span.stop:
         best = square_error(cost, targets, theta, point)
         if not best < runaway:
             break
@@ -174,18 +169,33 @@ def stretch(
             inside += 1
             if arrival < 0:
                 arrival = k
-        if averaged:
+        if span.averaged:
             for d in range(theta.size):
                 c = theta[d] - origin[d]
                 moments[0, d] += c
                 for e in range(d + 1):
                     moments[d + 1, e] += c * (theta[e] - origin[e])
-        if live:
-            step(sampler, state, cost, k, Z[k - drawn], W[k - cell], streams)
+        if span.live:
+            step(sampler, state, cost, k, Z[k - span.drawn], W[k - span.cell], streams)
         else:
             idle(sampler, state, cost, k, streams)
         k += 1
     return k, error, square, inside, arrival
+
+
+@disjoint
+def stretch(
+    sampler: Any, state: Any, mode: Any, span: Span, runaway: float, work: Work, moments: Array, streams: Words
+) -> tuple[int, float, float, int, int]:
+    """Measure and take the steps of a span.
+
+    Returns the step reached (less than ``span.stop`` where the trial diverged), the sums of the error and of its square,
+    the steps inside the target set and the first of them (or -1).
+    """
+    state, mode, work, moments, streams = borrow(state), borrow(mode), borrow(work), borrow(moments), borrow(streams)
+    if state.theta.size == 2:  # said aloud, so that the compiler unrolls the loops over coordinates
+        return take(sampler, state, mode, span, runaway, work, moments, streams)
+    return take(sampler, state, mode, span, runaway, work, moments, streams)
 
 
 @inlined
@@ -236,20 +246,9 @@ def walk(sampler: Any, state: Any, mode: Any, k: int, dwell: Dwell, layout: Layo
                 stop = min(stop, layout.burn_in)
             if age >= 0:
                 stop = min(stop, dwell.since + lower_edge(age + 1, AGE_BITS))
+            span = Span(k, stop, dwell.live, averaged, drawn, cell)
             reached, error, square, inside, arrival = stretch(
-                sampler,
-                state,
-                mode,
-                k,
-                stop,
-                dwell.live,
-                averaged,
-                drawn,
-                cell,
-                layout.runaway,
-                work,
-                ledger.moments,
-                streams,
+                sampler, state, mode, span, layout.runaway, work, ledger.moments, streams
             )
             if averaged:
                 book(sums[dwell.mode], reached - k, error, square, inside)

@@ -8,7 +8,8 @@ coordinates. With T = ``horizon`` and every normalising constant kept,
     c(theta, y) = -log prior(theta) - T log p(y | theta),
     grad c = (theta - prior_mean)/prior_variance + (T/v) (w (p - y) means[0] + (1 - w) (q - y) means[1]),
 
-w = 1/(1 + exp d), d = (q - p)(2y - p - q)/(2v), the probability that y came from the first component.
+w = 1/(1 + exp d), d = (q - p)(2y - p - q)/(2v), the probability that y came from the first component. In the code the
+gradient is that of the likelier component plus the share of the other times the difference of the two.
 The expected cost is -log prior - sum_i weight_i log p(node_i | theta): the nodes are the stored data with weights 1, or
 a quadrature of the true law with weights that sum to T (the KL cost, up to a constant).
 """
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.compiled import inlined
+from tracker.compiled import borrow, helper, inlined
 from tracker.costs.base import (
     expected,
     expected_gradient,
@@ -33,6 +34,7 @@ from tracker.costs.base import (
     twins,
     value,
 )
+from tracker.exponential import LOWEST, exponential
 from tracker.streams import draw_bits, draw_index, draw_normals
 
 if TYPE_CHECKING:
@@ -42,8 +44,8 @@ if TYPE_CHECKING:
 
 STREAM, SWEEP, SHUFFLE = range(3)
 
-# exp(600) is finite, and so is any residual times it: beyond, a component's weight is below 1e-260, and nothing overflows
-_EXPONENT_LIMIT = 600.0
+_CHUNK = 32  # nodes at a time; the scratch for them is small enough to be allocated quickly
+_PRODUCT_LIMIT = 1e280  # times 2^_CHUNK is finite
 _ONE = np.uint64(1)
 
 
@@ -52,7 +54,8 @@ class Mixture(NamedTuple):
 
     means (2, N); prior_mean, precision = 1/prior_variance (N,); constant: the logarithms of all normalising constants;
     half_precision = 1/(2v); slope = T/v; horizon = T; source: STREAM, SWEEP or SHUFFLE; centres (2,): the true p and q,
-    deviation = sqrt v (both for STREAM); nodes, weights (M,): the law of the expected cost; data (T,) or (0,);
+    deviation = sqrt v (both for STREAM); nodes, weights (M,): the law of the expected cost (stored data have one weight);
+    data (T,) or (0,);
     scale (N,): how far from prior_mean minimisers may be.
     """
 
@@ -88,20 +91,21 @@ def _along(means: Array, component: int, theta: Array) -> float:
 
 
 @inlined
-def _odds(p: float, q: float, y: float, half_precision: float) -> float:
-    """Return (1 - w)/w, the odds of the second component.
+def _leaning(p: float, q: float, y: float, half_precision: float) -> float:
+    """Return d = log((1 - w)/w): positive where the second component is the likelier one.
 
     A step waits for this chain of operations more than for anything else: brackets keep it short.
     """
-    return np.exp(min(((q - p) * half_precision) * (2.0 * y - (p + q)), _EXPONENT_LIMIT))
+    return ((q - p) * half_precision) * (2.0 * y - (p + q))
 
 
 @inlined
 def _shares(p: float, q: float, y: float, half_precision: float) -> tuple[float, float]:
-    """Return (w, 1 - w), each with full relative accuracy, by one exponential and no branch."""
-    odds = _odds(p, q, y, half_precision)
-    w = 1.0 / (1.0 + odds)
-    return w, odds * w
+    """Return (w, 1 - w), each with full relative accuracy; nothing overflows."""
+    d = _leaning(p, q, y, half_precision)
+    odds = np.exp(-abs(d))
+    less, more = odds / (1.0 + odds), 1.0 / (1.0 + odds)
+    return (less, more) if d > 0.0 else (more, less)
 
 
 @inlined
@@ -109,6 +113,38 @@ def _surprise(p: float, q: float, y: float, half_precision: float) -> float:
     """Return -log(exp(-(y - p)^2/2v) + exp(-(y - q)^2/2v))."""
     a, b = (y - p) * (y - p) * half_precision, (y - q) * (y - q) * half_precision
     return float(min(a, b) - np.log1p(np.exp(-abs(a - b))))
+
+
+@helper
+def _surprises(p: float, q: float, nodes: Array, half_precision: float) -> float:
+    """Return the sum of the surprises at ``nodes``.
+
+    With s = 1 + exp(-|a - b|) <= 2, one logarithm serves a product of many s. The loop with the exponentials has no sum
+    in it, and sums and products go in four lanes, so that the compiler takes several nodes at a time.
+    """
+    room = np.empty((2, _CHUNK))
+    least, s = borrow(room[0]), borrow(room[1])
+    total, product = 0.0, 1.0
+    for first in range(0, nodes.size, _CHUNK):
+        here = borrow(nodes[first : first + _CHUNK])
+        for i in range(here.size):
+            a, b = (here[i] - p) * (here[i] - p) * half_precision, (here[i] - q) * (here[i] - q) * half_precision
+            least[i] = min(a, b)
+            s[i] = 1.0 + exponential(max(-abs(a - b), LOWEST))
+        for i in range(here.size, _CHUNK):
+            least[i], s[i] = 0.0, 1.0
+        c0, c1, c2, c3 = 0.0, 0.0, 0.0, 0.0
+        s0, s1, s2, s3 = 1.0, 1.0, 1.0, 1.0
+        for i in range(0, _CHUNK, 4):
+            c0, c1, c2, c3 = c0 + least[i], c1 + least[i + 1], c2 + least[i + 2], c3 + least[i + 3]
+            s0, s1, s2, s3 = s0 * s[i], s1 * s[i + 1], s2 * s[i + 2], s3 * s[i + 3]
+        total += (c0 + c1) + (c2 + c3)
+        product *= (s0 * s1) * (s2 * s3)
+        if product > _PRODUCT_LIMIT:
+            total -= np.log(product)
+            product = 1.0
+    room[0, 0] = 0.0  # the owner of what is borrowed lives to here
+    return float(total - np.log(product))
 
 
 @inlined
@@ -131,12 +167,16 @@ def _value(cost: Mixture, theta: Array, z: Array) -> float:
 def _gradient(cost: Mixture, theta: Array, z: Array, out: Array) -> None:
     means, y = cost.means, z[0]
     p, q = _along(means, 0, theta), _along(means, 1, theta)
-    odds = _odds(p, q, y, cost.half_precision)
-    pull_p = cost.slope * (p - y) / (1.0 + odds)  # two divisions side by side are sooner done than one and two products
-    pull_q = cost.slope * (q - y) * odds / (1.0 + odds)
-    for d in range(theta.size):
-        g = cost.precision[d] * (theta[d] - cost.prior_mean[d])
-        out[d] = g + pull_p * means[0, d] + pull_q * means[1, d]
+    d = _leaning(p, q, y, cost.half_precision)
+    odds = np.exp(-abs(d))
+    share = odds / (1.0 + odds)  # of the less likely component; only a product and a sum wait for it
+    to_p, to_q = cost.slope * (p - y), cost.slope * (q - y)
+    likely = 1 if d > 0.0 else 0
+    there, other = (to_q, to_p) if d > 0.0 else (to_p, to_q)
+    for i in range(theta.size):
+        pull = there * means[likely, i]
+        linear = cost.precision[i] * (theta[i] - cost.prior_mean[i]) + pull
+        out[i] = linear + share * (other * means[1 - likely, i] - pull)
 
 
 @inlined
@@ -198,6 +238,8 @@ def _observe(cost: Mixture, k: int, count: int, stream: NDArray[np.uint64], out:
 def _expected(cost: Mixture, theta: Array) -> float:
     p, q = _along(cost.means, 0, theta), _along(cost.means, 1, theta)
     c = _prior(theta, cost.prior_mean, cost.precision, cost.constant)
+    if cost.data.size > 0:  # the nodes are the stored data: all weights are the same
+        return c + cost.weights[0] * _surprises(p, q, cost.nodes, cost.half_precision)
     for i in range(cost.nodes.size):
         c += cost.weights[i] * _surprise(p, q, cost.nodes[i], cost.half_precision)
     return c

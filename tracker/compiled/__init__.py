@@ -1,11 +1,11 @@
 """Plain Python functions that numba may compile: `generic`, `helper` and `kernel`.
 
-This is the only file that imports numba. Everything marked here stays an ordinary function that runs, and
-can be debugged, in the interpreter.
+This room is the only one that imports numba. Everything marked here stays an ordinary function that runs, and can be
+debugged, in the interpreter.
 
 - ``generic`` functions have one implementation per type of their first argument, a ``NamedTuple`` of parameters.
   The type chooses the implementation in the interpreter and in compiled code alike.
-- ``helper`` functions are called from kernels.
+- ``helper`` functions are called from kernels (``inlined``: at no cost; ``disjoint``: with arrays that do not overlap).
 - ``kernel`` functions are the compiled entry points.
 
 The disk cache is never stale: numba looks only at a kernel's own file when it decides whether a cached binary is still
@@ -35,6 +35,8 @@ from numba.np.arrayobj import make_array
 from numba.np.random import _constants as _ziggurat
 from platformdirs import user_cache_dir
 
+from tracker.compiled.deferred import part_options
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -44,7 +46,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 
-PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parents[1]
 CACHE_VARIABLE = "TRACKER_CACHE_DIR"
 STALE_AFTER_DAYS = 30
 # rooms that cannot change machine code, as a test holds
@@ -52,6 +54,7 @@ WITHOUT_KERNELS = ("cli", "convergence", "metrics", "reports", "runs")
 
 # error_model "numpy": a division that may raise keeps numba from pruning reference counts in the loop (3 times slower).
 _OPTIONS: dict[str, Any] = {"error_model": "numpy"}
+_PART: dict[str, Any] = {**_OPTIONS, "no_cfunc_wrapper": True, **part_options()}
 
 # numpy's ziggurat for the normal law: 256 layers, |x| < width * 2**52 accepted at once below `quick`.
 NORMAL_WIDTH: NDArray[np.float64] = _ziggurat.wi_double
@@ -122,7 +125,7 @@ class GenericFunction(Generic[P, R]):
 
         choose.__signature__ = self.__signature__  # type: ignore[attr-defined]
         # strict=False: numba would also compare annotations; `register` has compared the names
-        overload(self, jit_options={**_OPTIONS, "forceinline": True, "no_cfunc_wrapper": True}, strict=False)(choose)
+        overload(self, jit_options={**_PART, "forceinline": True}, strict=False)(choose)
 
 
 def generic(declaration: Callable[P, R]) -> GenericFunction[P, R]:
@@ -132,12 +135,20 @@ def generic(declaration: Callable[P, R]) -> GenericFunction[P, R]:
 
 def helper(function: Callable[P, R]) -> Callable[P, R]:
     """Let kernels call a plain function."""
-    return register_jitable(**_OPTIONS, no_cfunc_wrapper=True)(function)  # type: ignore[no-any-return]
+    return register_jitable(**_PART)(function)  # type: ignore[no-any-return]
+
+
+def disjoint(function: Callable[P, R]) -> Callable[P, R]:
+    """Let kernels call a plain function whose arrays, those in tuples too, share no memory that it writes.
+
+    The compiler then keeps their elements in registers; where the promise is broken, the numbers are wrong.
+    """
+    return register_jitable(**{**_PART, **part_options(disjoint=True)})(function)  # type: ignore[no-any-return]
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """Let kernels call a small function at no cost: its code goes where it is called."""
-    return register_jitable(**_OPTIONS, forceinline=True, no_cfunc_wrapper=True)(function)  # type: ignore[no-any-return]
+    return register_jitable(**_PART, forceinline=True)(function)  # type: ignore[no-any-return]
 
 
 @inlined
