@@ -12,6 +12,7 @@ between the starting points. Of a continuum of minimisers, the points found are 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ HOPEFUL = 1e-4  # descents that end within this times (1 + |cost|) of the lowest
 STARTS = 64
 FAR = 1e4  # a descent that leads this far, in units of the search scale, has met no minimum
 NEWTON_STEPS = 50
+REMEMBERED = 64  # searches
 SHOWN = 6  # coordinates in a message
 UNSETTLED = 1e-2  # Newton's last step at a minimiser, in units of the search scale, is smaller
 
@@ -73,7 +75,33 @@ def global_minimisers(cost: Any, start: Array, *, tolerance: float = TIE) -> Min
     ValueError
         If the cost is unbounded below or has no minimiser within reach.
     """
-    start = np.ascontiguousarray(start, dtype=float)
+    found = _found(_Question(cost, np.ascontiguousarray(start, dtype=float), tolerance))
+    return Minimisers(found.points.copy(), found.value)
+
+
+class _Question:
+    """A search, known by what it depends on: the same cost is asked for again by every point of a sweep or a ladder."""
+
+    def __init__(self, cost: Any, start: Array, tolerance: float) -> None:
+        self.cost, self.start, self.tolerance = cost, start, tolerance
+        self._content = (_content(cost), _content(start), tolerance)
+
+    def __hash__(self) -> int:
+        return hash(self._content)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Question) and self._content == other._content
+
+
+def _content(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return (type(value), *map(_content, value))
+    return (value.shape, value.tobytes()) if isinstance(value, np.ndarray) else value
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _found(question: _Question) -> Minimisers:
+    cost, start, tolerance = question.cost, question.start, question.tolerance
     known = known_minimisers(cost)
     if known is not None:
         points = np.ascontiguousarray(known, dtype=float)
