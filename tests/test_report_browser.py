@@ -10,11 +10,10 @@ import functools
 import http.server
 import json
 import os
-import re
+import queue
 import shutil
 import subprocess
 import threading
-from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ BROWSER = next(
 DEMANDED = "TRACKER_BROWSER" in os.environ  # set where a browser must be there, as in .ci/run
 GALLERY = sorted((Path(__file__).parents[1] / "reports" / "gallery").glob("*.html"))
 PHONE, DESK = 390, 1280
+PATIENCE = 300  # seconds
 pytestmark = pytest.mark.skipif(
     BROWSER is None and not DEMANDED, reason="no chromium here; TRACKER_BROWSER=1 makes that an error"
 )
@@ -61,7 +61,7 @@ async function main() {
     await look(frame, name, width);
     frame.remove();
   }
-  const out = document.createElement("pre"); out.id = "found"; out.textContent = JSON.stringify(found); document.body.append(out);
+  await fetch("found", {method: "POST", body: JSON.stringify(found)});
 }
 main();
 </script></body>"""
@@ -72,7 +72,15 @@ CONTROL = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="vi
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serves a folder, and says nothing."""
+    """Serves a folder, takes what the wrapper found, and says nothing."""
+
+    found: queue.SimpleQueue[Any]
+
+    def do_POST(self) -> None:
+        """Take the findings."""
+        self.found.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.send_response(204)
+        self.end_headers()
 
     def log_message(self, *_: Any) -> None:
         """Not on the console of the tests."""
@@ -97,24 +105,27 @@ def sample_page() -> str:
 
 
 def browse(folder: Path, pages: list[str]) -> tuple[list[dict[str, Any]], str]:
-    """Return what the wrapper found, and what the browser said."""
+    """Return what the wrapper found, and what the browser said until then."""
     (folder / "wrapper.html").write_text(WRAPPER % (json.dumps(pages), PHONE, DESK), encoding="utf-8")
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    handler = type("Listening", (Quiet,), {"found": queue.SimpleQueue()})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(handler, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     command = [
         str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
         "--disable-component-update", "--disable-sync", f"--user-data-dir={folder / 'profile'}", "--enable-logging=stderr",
-        "--virtual-time-budget=60000", "--window-size=1400,1000", "--dump-dom",
-        f"http://127.0.0.1:{server.server_address[1]}/wrapper.html",
+        "--window-size=1400,1000", f"http://127.0.0.1:{server.server_address[1]}/wrapper.html",
     ]  # fmt: skip
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
-    finally:
-        server.shutdown()
-        server.server_close()
-    report = re.search(r'<pre id="found">(.*?)</pre>', done.stdout, re.DOTALL)
-    assert report is not None, done.stderr[-2000:]
-    return json.loads(unescape(report[1])), done.stderr
+    said = folder / "said.txt"
+    with said.open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as browser:
+        try:
+            found = handler.found.get(timeout=PATIENCE)
+        except queue.Empty:
+            pytest.fail(f"the browser found nothing in {PATIENCE} s: {said.read_text()[-2000:]}")
+        finally:
+            browser.terminate()
+            server.shutdown()
+            server.server_close()
+    return found, said.read_text()
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # no such thing on Windows
 
 
 class Engine(Protocol):
-    """Computes shards; ``width`` of them at once keep it busy."""
+    """Computes shards; with ``width`` of them submitted it never waits for the next, even while one is being stored."""
 
     width: int
 
@@ -52,9 +52,10 @@ class Threads:
     """Threads of this process, its own or the caller's."""
 
     def __init__(self, problem: Problem, workers: int | None, pool: ThreadPoolExecutor | None = None) -> None:
-        self.width = workers or (pool._max_workers if pool is not None else 0) or os.cpu_count() or 1  # noqa: SLF001
+        count = workers or (pool._max_workers if pool is not None else 0) or os.cpu_count() or 1  # noqa: SLF001
+        self.width = 2 * count
         self._problem, self._own = problem, pool is None
-        self._pool = pool or ThreadPoolExecutor(self.width)
+        self._pool = pool or ThreadPoolExecutor(count)
         self._stop = threading.Event()
         self._steps: dict[int, float] = {}
 
@@ -91,7 +92,8 @@ class Processes:
     """Spawned processes of this machine; steps and the wish to stop go through shared memory without locks."""
 
     def __init__(self, problem: Problem, workers: int | None, shards: int) -> None:
-        self.width = workers or os.cpu_count() or 1
+        self._workers = workers or os.cpu_count() or 1
+        self.width = self._workers + 1
         self._payload = pack(problem)
         self._context = multiprocessing.get_context("spawn")
         self._steps: Any = self._context.RawArray("d", max(shards, 1))
@@ -100,7 +102,7 @@ class Processes:
 
     def _made(self) -> ProcessPoolExecutor:
         board = (self._steps, self._stop)
-        return ProcessPoolExecutor(self.width, mp_context=self._context, initializer=start_worker, initargs=board)
+        return ProcessPoolExecutor(self._workers, mp_context=self._context, initializer=start_worker, initargs=board)
 
     def submit(self, task: Task) -> Future[Stored]:
         """Begin a shard."""

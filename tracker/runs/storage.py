@@ -111,6 +111,8 @@ class RunDirectory:
         journal = read_journal(path.read_bytes() if path.exists() else b"", manifest.identity)
         if journal.damaged:
             self._notice(f"{JOURNAL}: {journal.damaged} damaged lines; their shards are computed again")
+        if journal.torn:
+            self._notice(f"{JOURNAL}: its last line was cut off; that shard is computed again")
         trusted = {
             index: shard
             for index, entry in sorted(journal.entries.items())
