@@ -22,11 +22,11 @@ import tracker
 SCENARIOS = Path(__file__).resolve().parent.parent / "scenarios"
 QUIET = 0.1  # cores taken by others: below this the machine counts as idle
 TARGET = 1.8
-# name: file, samplers, changes; some seconds each on one core
+# name: file, samplers, changes; about ten seconds each on one core
 WORKLOADS = {
-    "example 1, 2 samplers, N = 2": ("example_1.toml", 2, {"trials": 64, "steps": 300_000}),
-    "example 2, 2 samplers, N = 10": ("example_2.toml", 2, {"trials": 32, "steps": 300_000}),
-    "swapping wells, 6 samplers": ("swapping_wells.toml", 6, {"trials": 20, "steps": 600_000}),
+    "example 1, 2 samplers, N = 2": ("example_1.toml", 2, {"trials": 64, "steps": 600_000}),
+    "example 2, 2 samplers, N = 10": ("example_2.toml", 2, {"trials": 64, "steps": 300_000}),
+    "swapping wells, 6 samplers": ("swapping_wells.toml", 6, {"trials": 40, "steps": 600_000}),
 }
 
 
