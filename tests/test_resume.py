@@ -232,6 +232,7 @@ def test_every_step_to_the_disk_may_fail(tmp_path: Path, monkeypatch: pytest.Mon
     count = steps_of_a_run(tmp_path)
     assert count > 50
     refused = 0
+    told: set[str] = set()
     for n in range(1, count + 1):
         path = tmp_path / str(n)
         code = (errno.ENOSPC, errno.EIO)[n % 2]
@@ -242,9 +243,10 @@ def test_every_step_to_the_disk_may_fail(tmp_path: Path, monkeypatch: pytest.Mon
                 assert error.errno == code  # noqa: PT017  (some steps may fail without harm)
                 refused += 1
         with disk(FailingDisk(0, 0)):
-            assert tracker.run(TINY, path, 1, resume=True).summary["hash"] == expected, n
+            assert tracker.run(TINY, path, 1, resume=True, notice=told.add).summary["hash"] == expected, n
         assert names(path) == FINISHED, n
         shutil.rmtree(path)
+    assert told == {"journal.jsonl: its last line was cut off; that shard is computed again"}
     assert refused >= count - 4  # the removal of the lock and of what is temporary
 
 
