@@ -170,6 +170,15 @@ def test_many_modes_are_drawn_on_one_screen(run: tracker.Run, count: int, panels
     assert len(found["one-trial"].figure.axes[0].get_legend().get_texts()) == (4 if count == 12 else 3)
 
 
+@pytest.mark.parametrize(("start", "scale"), [(0.5, "linear"), (80.0, "log")])
+def test_errors_far_below_standing_still_can_be_seen(run: tracker.Run, start: float, scale: str) -> None:
+    far = interpreted(run.scenario.replace(start=[start, start], steps=400, burn_in=200))
+    shown = next(item for item in exhibits(far) if item.key == "error-over-time")
+    assert isinstance(shown, Exhibit)
+    assert [ax.get_yscale() for ax in shown.figure.axes] == [scale, scale]
+    assert ("logarithmic" in shown.figure.axes[0].get_title(loc="left")) == (scale == "log")
+
+
 def test_baselines_are_in_every_table_of_samplers(run: tracker.Run) -> None:
     for item in exhibits(run):
         if isinstance(item, Exhibit) and item.table.columns[0] == "sampler":

@@ -37,6 +37,7 @@ PARTS = (
     ("Which sampler?", (comparison,)),
     ("Does it agree with theory?", (densities, dwells, regime)),
 )
+ROUNDING = 1e-12
 
 
 def report(run: Run) -> str:
@@ -106,4 +107,6 @@ def overview(view: View) -> Shown:
 
 def _average(entry: dict[str, float | None]) -> str:
     mean, stderr = entry["mean"], entry["stderr"]
+    if mean is not None and stderr is not None and stderr < ROUNDING * abs(mean):
+        stderr = 0.0  # what is the same in all trials differs by rounding only
     return number(mean) if stderr is None else f"{number(mean)} ± {number(stderr, 2)}"
