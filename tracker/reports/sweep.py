@@ -57,13 +57,13 @@ class Drawn(NamedTuple):
 
 def sweep_exhibit(sweep: Sweep, metric: str = "tracking_error") -> Exhibit:
     """Return the picture of ``metric`` with its numbers."""
-    drawn = _drawn(sweep, metric)
+    drawn = drawn_of(sweep, metric)
     one = len(drawn.axes) == 1
     picture = _lines(drawn) if one else _maps(drawn)
     addresses = " and ".join(axis.address for axis in drawn.axes)
     kind = "lines with error bars" if one else "heat maps, one for each sampler"
     return Exhibit(
-        key="sweep",
+        key=metric.replace("_", "-"),
         question=f"How does the {drawn.title} depend on {addresses}?",
         caption=_caption(drawn, sweep),
         alt=f"{drawn.title} against {addresses}, {kind}. {_best(drawn)}",
@@ -72,7 +72,8 @@ def sweep_exhibit(sweep: Sweep, metric: str = "tracking_error") -> Exhibit:
     )
 
 
-def _drawn(sweep: Sweep, metric: str) -> Drawn:
+def drawn_of(sweep: Sweep, metric: str) -> Drawn:
+    """Return what of the sweep is drawn: the first two axes with several values."""
     axes, data = sweep.axes, sweep.dataset
     swept = [axis for axis in axes if len(axis.values) > 1] or list(axes[:1])
     chosen = swept[:2]
@@ -102,8 +103,7 @@ def is_geometric(values: Array) -> bool:
 
 def _lines(drawn: Drawn) -> Figure:
     axis = drawn.axes[0]
-    numbers = axis.numbers
-    x = numbers if numbers is not None else np.arange(len(axis.values), dtype=float)
+    numbers, x = axis.numbers, positions(axis)
     order = np.argsort(x)
     with figure(WIDTH, 3.4) as picture:
         ax = picture.add_subplot()
@@ -120,12 +120,17 @@ def _lines(drawn: Drawn) -> Figure:
             ax.plot(x[lost], np.full(lost.sum(), 0.985), "x", color=look.color, transform=ax.get_xaxis_transform())
         _scales(ax, drawn, numbers)
         if numbers is None or x.size <= MOST_TICKS:
-            ax.set_xticks(x, _ticks(axis))
+            ax.set_xticks(x, ticks(axis))
             ax.minorticks_off()
         ax.set_xlabel(axis.address)
         ax.set_ylabel(drawn.title)
         legend(picture, ax)
     return picture
+
+
+def positions(axis: Axis) -> Array:
+    """Return where the values stand on the axis: numbers in their place, words one after another."""
+    return axis.numbers if axis.numbers is not None else np.arange(len(axis.values), dtype=float)
 
 
 def _bars(drawn: Drawn, sampler: str) -> Array:
@@ -175,8 +180,8 @@ def _maps(drawn: Drawn) -> Figure:
             _annotate(ax, drawn, name, image.norm)
             ax.set_title(name)
             ax.grid(visible=False)
-            ax.set_xticks(range(len(across.values)), _ticks(across), rotation=45, ha="right", rotation_mode="anchor")
-            ax.set_yticks(range(len(down.values)), _ticks(down))
+            ax.set_xticks(range(len(across.values)), ticks(across), rotation=45, ha="right", rotation_mode="anchor")
+            ax.set_yticks(range(len(down.values)), ticks(down))
         picture.supxlabel(across.address, fontsize=9)
         picture.supylabel(down.address, fontsize=9)
         bar = picture.colorbar(image, ax=grid, label=drawn.title, fraction=0.05)
@@ -204,9 +209,14 @@ def _annotate(ax: Axes, drawn: Drawn, sampler: str, norm: Any) -> None:
 # --- words and numbers
 
 
+def is_choice(axis: Axis) -> bool:
+    """Tell whether an axis is the samplers' to choose; the others are the world's."""
+    return axis.address.partition(".")[0] == "samplers"
+
+
 def _choice(drawn: Drawn) -> int | None:
     """Return which of two axes is the samplers' to choose, where the other is the world's."""
-    chosen = [axis.address.startswith("samplers.") for axis in drawn.axes]
+    chosen = [is_choice(axis) for axis in drawn.axes]
     return chosen.index(True) if sum(chosen) == 1 and len(chosen) == 2 else None
 
 
@@ -231,19 +241,19 @@ def _best(drawn: Drawn) -> str:
         if not places:
             continue
         if choice is not None:
-            parts.append(f"{name} {', '.join(_ticks(drawn.axes[choice])[place[choice]] for place in places)}")
+            parts.append(f"{name} {', '.join(ticks(drawn.axes[choice])[place[choice]] for place in places)}")
             continue
-        where = ", ".join(f"{axis.address} = {_ticks(axis)[n]}" for axis, n in zip(drawn.axes, places[0], strict=True))
+        where = ", ".join(f"{axis.address} = {ticks(axis)[n]}" for axis, n in zip(drawn.axes, places[0], strict=True))
         parts.append(f"{name} {number(float(drawn.values(name)[places[0]]), 3)} at {where}")
     if not parts:
         return "No point came to an end without divergence."
     if choice is None:
         return f"Best: {'; '.join(parts)}."
     world = drawn.axes[1 - choice]
-    return f"Best {drawn.axes[choice].address} for {world.address} = {', '.join(_ticks(world))}: {'; '.join(parts)}."
+    return f"Best {drawn.axes[choice].address} for {world.address} = {', '.join(ticks(world))}: {'; '.join(parts)}."
 
 
-def _ticks(axis: Axis) -> tuple[str, ...]:
+def ticks(axis: Axis) -> tuple[str, ...]:
     """Return the values as short as they can be, all in one form."""
     if axis.numbers is None:
         return axis.labels

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 DASH = "–"
 SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
@@ -27,6 +27,12 @@ def number(value: float | None, digits: int = 3) -> str:
     rounded = float(f"{value:.{digits}g}")
     places = max(0, digits - 1 - math.floor(math.log10(abs(rounded)))) if rounded != 0 else 0
     return f"{rounded:.{places}f}".replace("-", "−")
+
+
+def average(entry: Mapping[str, float | None]) -> str:
+    """Return a mean with its standard error, as a summary holds them."""
+    mean, stderr = entry["mean"], entry["stderr"]
+    return number(mean) if stderr is None else f"{number(mean)} ± {number(stderr, 2)}"
 
 
 def percent(share: float | None) -> str:
