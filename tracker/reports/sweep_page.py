@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from tracker.runs.sweeping import Sweep
 
 MOST_ROWS = 200  # of a table; the rest is in sweep.nc
-MOST_LEVEL = 3  # candidates that are named in a cell
 
 
 def sweep_report(sweep: Sweep) -> str:
@@ -73,16 +72,14 @@ def best_table(found: Sequence[Contest]) -> Shown:
     rows: list[tuple[Cell, ...]] = []
     for contest in found[:MOST_ROWS]:
         error = {"mean": contest.best.error.mean, "stderr": _known(contest.best.error.stderr)}
-        row: list[Cell] = [contest.where or "everywhere", contest.best.label, average(error)]
+        row: list[Cell] = [contest.where or "everywhere", contest.best.label, _level(contest), average(error)]
         if contest.nearest is None:
-            rows.append((*row, DASH, DASH, DASH, DASH))
+            rows.append((*row, DASH, DASH, DASH))
             continue
         other, pair = contest.nearest
         wins = f"{pair.wins} of {pair.trials}" if pair.trials else DASH
-        rows.append(
-            (*row, other.label, f"{number(pair.estimate)} {interval(pair.low, pair.high)}", wins, _level(contest))
-        )
-    columns = ("world", "best", "tracking error", "next", "ratio to the next", "smaller in", "not told from")
+        rows.append((*row, other.label, f"{number(pair.estimate)} {interval(pair.low, pair.high)}", wins))
+    columns = ("world", "best", "not told from", "tracking error", "next", "ratio to the next", "smaller in")
     caption = (
         "The smallest tracking error in each world, beside the one that comes next. Ratios are over paired trials; all intervals "
         "together hold with 95 %. What diverged or failed is left out."
@@ -91,11 +88,9 @@ def best_table(found: Sequence[Contest]) -> Shown:
 
 
 def _level(contest: Contest) -> str:
-    names = [other.label for other in contest.level]
-    if not names:
-        return "none: it is the best"
-    more = len(names) - MOST_LEVEL
-    return "; ".join(names[:MOST_LEVEL]) + (f"; {more} more" if more > 0 else "")
+    if len(contest.level) == 1:
+        return contest.level[0].label
+    return counted(len(contest.level), "other") if contest.level else "none"
 
 
 def _known(value: float) -> float | None:

@@ -72,7 +72,7 @@ def which_setting(found: Sequence[Contest]) -> Answer | None:
 
 
 def _of(contest: Contest) -> str:
-    return f"{contest.best.label} for {contest.where}" if contest.where else contest.best.label
+    return f"{contest.best.label}{_for(contest)}"
 
 
 def _count(contest: Contest) -> str:
@@ -99,11 +99,14 @@ def _at(some: Sequence[Contest], found: Sequence[Contest]) -> str:
     """Name the worlds of ``some``."""
     if len(found) == 1:
         return f"for {found[0].where}" if found[0].where else "here"
+    values = [contest.where for contest in some]
+    if len(found[0].world) == 1:  # the key once, then its values
+        values = [values[0], *(value.partition(" = ")[2] for value in values[1:])]
     if len(some) == len(found):
         return f"in all {len(found)} worlds"
     if len(some) > MOST_NAMED:
         return f"in {len(some)} of {len(found)} worlds"
-    return f"for {'; '.join(contest.where for contest in some)}"
+    return f"for {(', ' if len(found[0].world) == 1 else '; ').join(values)}"
 
 
 def _example(found: Sequence[Contest]) -> str:
@@ -112,7 +115,7 @@ def _example(found: Sequence[Contest]) -> str:
     if not races:
         return ""
     contest, other, pair = max(races, key=lambda race: np.nan_to_num(race[2].estimate, nan=-1.0))
-    where = f" for {contest.where}" if contest.where and len(found) > 1 else ""
+    where = _for(contest) if len(found) > 1 else ""
     head = f"The closest race{where}: {contest.best.label} against {other.label}"
     if not np.isfinite(pair.low):
         return f"{head}; one trial cannot tell them apart."
@@ -125,13 +128,13 @@ def did_it_track(found: Sequence[Contest]) -> Answer | None:
     known = [(contest, gap) for contest in found if (gap := contest.gap) is not None and np.isfinite(gap.estimate)]
     if not known:
         return None
-    facts = "The best closes, of the gap between standing still and knowing the mode, "
     low, high = min(known, key=lambda one: one[1].estimate), max(known, key=lambda one: one[1].estimate)
     ends = [low] if low is high else [low, high]
-    facts += " to ".join(
-        f"{percent(gap.estimate)} (95 % interval {percent(gap.low)} to {percent(gap.high)}{_comma(contest)})"
+    share = " to ".join(
+        f"{percent(gap.estimate)}{_for(contest)} (95 % interval {percent(gap.low)} to {percent(gap.high)})"
         for contest, gap in ends
     )
+    facts = f"Of the gap between standing still and knowing the mode the best closes {'from ' * (len(ends) - 1)}{share}"
     most, some = (sum(gap.low > least for _, gap in known) for least in (MOST, 0.0))
     if most == len(known):
         return Answer("Did it track?", "yes", f"{facts}.", "good")
@@ -139,8 +142,8 @@ def did_it_track(found: Sequence[Contest]) -> Answer | None:
     return Answer("Did it track?", "partly" if some else "no", f"{facts}{tail}.", "warn" if some else "bad")
 
 
-def _comma(contest: Contest) -> str:
-    return f", {contest.where}" if contest.where else ""
+def _for(contest: Contest) -> str:
+    return f" for {contest.where}" if contest.where else ""
 
 
 # --- warnings
