@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 COLUMNS = 3  # of heat maps
 MOST_WRITTEN = 42  # cells of a heat map that still have room for their number
+MOST_MARKED = 60  # points of a line that have a marker and caps each
 MOST_TICKS = 8  # values that are written at a line's axis
 WIDE = 20.0  # a metric that varies by more than this factor is drawn on a logarithmic scale
 DARK, BRIGHT = "#101010", "#fefefe"  # on the colours of a map, which stay what they are on a dark page
@@ -112,15 +113,16 @@ def _lines(drawn: Drawn) -> Figure:
             whole = np.isfinite(values)
             baseline = name in BASELINES
             low_high = None if baseline else _bars(drawn, name)[:, order]
-            style: dict[str, Any] = {"color": look.color, "linestyle": look.linestyle, "marker": look.marker}
-            ax.errorbar(x[order], values[order], low_high, label=name, capsize=2.5, elinewidth=1.0, **style)
+            marker, cap = (look.marker, 2.5) if x.size <= MOST_MARKED else ("", 0.0)
+            style: dict[str, Any] = {"color": look.color, "linestyle": look.linestyle, "marker": marker}
+            ax.errorbar(x[order], values[order], low_high, label=name, capsize=cap, elinewidth=1.0, **style)
             marked = drawn.troubled(name) & whole
             ax.plot(x[marked], values[marked], look.marker, color=look.color, markerfacecolor=PAPER, zorder=3)
             lost = ~whole & drawn.troubled(name)
             ax.plot(x[lost], np.full(lost.sum(), 0.985), "x", color=look.color, transform=ax.get_xaxis_transform())
         _scales(ax, drawn, numbers)
         if numbers is None or x.size <= MOST_TICKS:
-            ax.set_xticks(x, ticks(axis))
+            ax.set_xticks(x, ticks(axis), parse_math=False)
             ax.minorticks_off()
         ax.set_xlabel(axis.address)
         ax.set_ylabel(drawn.title)
@@ -180,8 +182,15 @@ def _maps(drawn: Drawn) -> Figure:
             _annotate(ax, drawn, name, image.norm)
             ax.set_title(name)
             ax.grid(visible=False)
-            ax.set_xticks(range(len(across.values)), ticks(across), rotation=45, ha="right", rotation_mode="anchor")
-            ax.set_yticks(range(len(down.values)), ticks(down))
+            ax.set_xticks(
+                range(len(across.values)),
+                ticks(across),
+                parse_math=False,
+                rotation=45,
+                ha="right",
+                rotation_mode="anchor",
+            )
+            ax.set_yticks(range(len(down.values)), ticks(down), parse_math=False)
         picture.supxlabel(across.address, fontsize=9)
         picture.supylabel(down.address, fontsize=9)
         bar = picture.colorbar(image, ax=grid, label=drawn.title, fraction=0.05)
@@ -271,11 +280,22 @@ def _caption(drawn: Drawn, sweep: Sweep) -> str:
         sentences.append("Frames mark the best.")
     if drawn.held:
         sentences.append(f"Of the other axes only the first value is shown: {drawn.held}.")
+    if lost := _without_median(drawn):
+        sentences.append(f"No mark where fewer than half of the switches led back into the target ({lost}).")
     if sweep.troubled:
         count = len(sweep.troubled)
         mark = "hollow or crossed" if len(drawn.axes) == 1 else "crossed"
         sentences.append(f"At {count} of {len(sweep.outcomes)} points trials diverged or the run failed: {mark}.")
     return " ".join(sentences)
+
+
+def _without_median(drawn: Drawn) -> str:
+    """Count the points and samplers that have a result but no median recovery time."""
+    if drawn.metric != "recovery":
+        return ""
+    names = [name for name in drawn.samplers if name not in BASELINES]
+    lost = sum(int((np.isnan(drawn.values(name)) & ~drawn.troubled(name)).sum()) for name in names)
+    return f"{lost} of {sum(drawn.values(name).size for name in names)} cases" if lost else ""
 
 
 def _table(sweep: Sweep, metric: str) -> Table:

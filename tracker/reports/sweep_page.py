@@ -12,6 +12,7 @@ from tracker.reports.contests import contests, rows_of
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Section, Shown, Table
 from tracker.reports.page import render, write_each
 from tracker.reports.provenance import repeated_by
+from tracker.reports.style import BASELINES
 from tracker.reports.sweep import sweep_exhibit
 from tracker.reports.sweep_theory import METRIC, with_theory
 from tracker.reports.sweep_verdict import sweep_verdict
@@ -81,8 +82,8 @@ def best_table(found: Sequence[Contest]) -> Shown:
         rows.append((*row, other.label, f"{number(pair.estimate)} {interval(pair.low, pair.high)}", wins))
     columns = ("world", "best", "not told from", "tracking error", "next", "ratio to the next", "smaller in")
     caption = (
-        "The smallest tracking error in each world, beside the one that comes next. Ratios are over paired trials; all intervals "
-        "together hold with 95 %. What diverged or failed is left out."
+        "The smallest tracking error in each world (what is swept, without the samplers' own keys), beside the one that comes "
+        "next. Ratios are over paired trials; all intervals together hold with 95 %. What diverged or failed is left out."
     )
     return Shown(caption + _cut(len(found)), Table(columns, tuple(rows)))
 
@@ -139,7 +140,7 @@ def _exhibit(sweep: Sweep, metric: str) -> Exhibit | Omitted:
 def _reason_against(sweep: Sweep, metric: str) -> str:
     """Return why a metric has nothing to show; baselines alone are nothing."""
     data = sweep.dataset
-    own = [keys.name for keys in sweep.scenario.samplers if keys.name in data["sampler"].values]
+    own = [str(name) for name in data["sampler"].values if name not in BASELINES]
     if own and np.isfinite(data[metric].sel(sampler=own)).any():
         return ""
     if not own or not np.isfinite(data["tracking_error"].sel(sampler=own)).any():

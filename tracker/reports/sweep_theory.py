@@ -32,7 +32,7 @@ def exact_errors(sweep: Sweep) -> dict[str, Array]:
         return {}
     shape = tuple(len(axis.values) for axis in sweep.axes)
     found: dict[str, Array] = {}
-    for outcome in sweep.outcomes:
+    for outcome in (outcome for outcome in sweep.outcomes if outcome.summary is not None):
         scenario = outcome.point.scenario
         for name in (keys.name for keys in scenario.samplers):
             try:
@@ -52,14 +52,20 @@ def with_theory(exhibit: Exhibit, sweep: Sweep) -> Exhibit:
     one = len(drawn.axes) == 1
     if one:
         _strokes(exhibit, sweep, known)
-    rows = [
-        (*row[:-1], *(float(values[outcome.point.place]) for values in known.values()), row[-1])
-        for row, outcome in zip(exhibit.table.rows, sweep.outcomes, strict=True)
-    ]
-    columns = (*exhibit.table.columns[:-1], *(f"{name}, exact" for name in known), exhibit.table.columns[-1])
     mark = "Thin strokes: the exact" if one else "In the table: the exact"
     caption = f"{exhibit.caption} {mark} stationary value. {_agreement(sweep, known)}".rstrip()
-    return replace(exhibit, caption=caption, table=Table(columns, tuple(rows)))
+    return replace(exhibit, caption=caption, table=_beside(exhibit.table, sweep, known))
+
+
+def _beside(table: Table, sweep: Sweep, known: dict[str, Array]) -> Table:
+    """Return the table with a column of exact values to the right of each measured one."""
+    columns, rows = list(table.columns), [list(row) for row in table.rows]
+    for name, values in known.items():
+        place = columns.index(name, len(sweep.axes)) + 1  # a swept key may have the name of a sampler
+        columns.insert(place, f"{name}, exact")
+        for row, outcome in zip(rows, sweep.outcomes, strict=True):
+            row.insert(place, float(values[outcome.point.place]))
+    return Table(tuple(columns), tuple(map(tuple, rows)))
 
 
 def _strokes(exhibit: Exhibit, sweep: Sweep, known: dict[str, Array]) -> None:

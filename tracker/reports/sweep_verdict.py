@@ -46,7 +46,9 @@ def which_sampler(found: Sequence[Contest]) -> Answer:
     if level:
         rivals = list(dict.fromkeys(name for contest in level for name in contest.samplers))
         parts.append(f"the trials do not tell {listed(rivals)} apart {_at(level, found)}")
-    facts = f"{'; '.join(parts)}. {_example(found)}"
+    else:
+        parts.append("the trials tell it from every other one")
+    facts = f"{'; '.join(parts)}.{_example(found)}"
     if level:
         return Answer(question, "undecided" if not decided else "partly decided", facts, "warn")
     return Answer(question, next(iter(decided)) if len(decided) == 1 else "it depends", facts, "good")
@@ -87,12 +89,17 @@ def _edges(found: Sequence[Contest]) -> str:
             numbers = axis.numbers
             if numbers is not None and numbers.size > 2 and numbers[n] in (numbers.min(), numbers.max()):
                 at[axis.address] = at.get(axis.address, 0) + 1
-    lines = [f"the best {address} stands at an end of what was tried {_in(n, len(found))}" for address, n in at.items()]
+    lines = [f"the best {address} stands at an end of what was tried {_in(n, found)}" for address, n in at.items()]
     return f" Note: {listed(lines)}: a better one may lie beyond." if lines else ""
 
 
-def _in(count: int, total: int) -> str:
-    return "here" if total == 1 else f"in {count} of {total} worlds"
+def _in(count: int, found: Sequence[Contest]) -> str:
+    """Tell in how many worlds."""
+    if len(found) == 1:
+        return "here"
+    share = f"all {count}" if count == len(found) else f"{count} of {len(found)}"
+    axes = [axis.address for axis, _ in found[0].world]
+    return f"for {share} values of {axes[0]}" if len(axes) == 1 else f"in {share} worlds"
 
 
 def _at(some: Sequence[Contest], found: Sequence[Contest]) -> str:
@@ -102,21 +109,24 @@ def _at(some: Sequence[Contest], found: Sequence[Contest]) -> str:
     values = [contest.where for contest in some]
     if len(found[0].world) == 1:  # the key once, then its values
         values = [values[0], *(value.partition(" = ")[2] for value in values[1:])]
-    if len(some) == len(found):
-        return f"in all {len(found)} worlds"
-    if len(some) > MOST_NAMED:
-        return f"in {len(some)} of {len(found)} worlds"
+    if len(some) == len(found) or len(some) > MOST_NAMED:
+        return _in(len(some), found)
     return f"for {(', ' if len(found[0].world) == 1 else '; ').join(values)}"
 
 
 def _example(found: Sequence[Contest]) -> str:
     """Tell the closest of the races, in numbers."""
-    races = [(contest, *contest.nearest) for contest in found if contest.nearest is not None]
+    races = [
+        (contest, other, pair)
+        for contest in found
+        for other, pair in contest.against
+        if other.sampler != contest.best.sampler
+    ]
     if not races:
         return ""
     contest, other, pair = max(races, key=lambda race: np.nan_to_num(race[2].estimate, nan=-1.0))
     where = _for(contest) if len(found) > 1 else ""
-    head = f"The closest race{where}: {contest.best.label} against {other.label}"
+    head = f" The closest race{where}: {contest.best.label} against {other.label}"
     if not np.isfinite(pair.low):
         return f"{head}; one trial cannot tell them apart."
     wins = f", smaller in {pair.wins} of {pair.trials} paired trials" if pair.trials else ", from standard errors"
@@ -138,7 +148,7 @@ def did_it_track(found: Sequence[Contest]) -> Answer | None:
     most, some = (sum(gap.low > least for _, gap in known) for least in (MOST, 0.0))
     if most == len(known):
         return Answer("Did it track?", "yes", f"{facts}.", "good")
-    tail = f"; more than half of it {_in(most, len(known))}" if most and len(known) > 1 else ""
+    tail = f"; more than half of it {_in(most, [contest for contest, _ in known])}" if most and len(known) > 1 else ""
     return Answer("Did it track?", "partly" if some else "no", f"{facts}{tail}.", "warn" if some else "bad")
 
 
