@@ -148,6 +148,10 @@ def test_settings_are_compared_within_a_world_and_an_end_of_the_range_is_told() 
         in found.answer
     )
     assert answer(sweep, "Which sampler?").mark == "skewed"
+    alone = swept(level, axes, {0: 1, 1: 1, 2: 1})
+    assert (
+        "only plain came to an end without divergence for chain.alpha = 0.001" in answer(alone, "Which sampler?").answer
+    )
     # what diverged is never the best
     assert contests(swept(level, axes, {1: 1}))[0].best.label == "skewed (epsilon = 0.01)"
 

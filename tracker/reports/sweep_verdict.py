@@ -42,16 +42,26 @@ def which_sampler(found: Sequence[Contest]) -> Answer:
     for contest in found:
         decided.setdefault(contest.samplers[0] if len(contest.samplers) == 1 else "", []).append(contest)
     level = decided.pop("", [])
-    parts = [f"{name} has the smallest tracking error {_at(won, found)}" for name, won in decided.items()]
+    parts = [part for name, won in decided.items() for part in _won(name, won, found)]
     if level:
         rivals = list(dict.fromkeys(name for contest in level for name in contest.samplers))
         parts.append(f"the trials do not tell {listed(rivals)} apart {_at(level, found)}")
     else:
-        parts.append("the trials tell it from every other one")
+        parts.append("the trials tell it from every other sampler")
     facts = f"{'; '.join(parts)}.{_example(found)}"
     if level:
         return Answer(question, "undecided" if not decided else "partly decided", facts, "warn")
     return Answer(question, next(iter(decided)) if len(decided) == 1 else "it depends", facts, "good")
+
+
+def _won(name: str, won: Sequence[Contest], found: Sequence[Contest]) -> Iterator[str]:
+    """Tell where a sampler is the best, and where only because no other one came to an end."""
+    alone = [contest for contest in won if all(other.sampler == name for other in _all(contest))]
+    raced = [contest for contest in won if contest not in alone]
+    if raced:
+        yield f"{name} has the smallest tracking error {_at(raced, found)}"
+    if alone:
+        yield f"only {name} came to an end without divergence {_at(alone, found)}"
 
 
 def _all(contest: Contest) -> list[Candidate]:
@@ -140,8 +150,9 @@ def did_it_track(found: Sequence[Contest]) -> Answer | None:
         return None
     low, high = min(known, key=lambda one: one[1].estimate), max(known, key=lambda one: one[1].estimate)
     ends = [low] if low is high else [low, high]
+    where = len(ends) == 2 or len(known) == 1
     share = " to ".join(
-        f"{percent(gap.estimate)}{_for(contest)} (95 % interval {percent(gap.low)} to {percent(gap.high)})"
+        f"{percent(gap.estimate)}{_for(contest) if where else ''} (95 % interval {percent(gap.low)} to {percent(gap.high)})"
         for contest, gap in ends
     )
     facts = f"Of the gap between standing still and knowing the mode the best closes {'from ' * (len(ends) - 1)}{share}"
