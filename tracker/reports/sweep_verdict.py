@@ -46,9 +46,8 @@ def which_sampler(found: Sequence[Contest]) -> Answer:
     if level:
         rivals = list(dict.fromkeys(name for contest in level for name in contest.samplers))
         parts.append(f"the trials do not tell {listed(rivals)} apart {_at(level, found)}")
-    else:
-        parts.append("the trials tell it from every other sampler")
-    facts = f"{'; '.join(parts)}.{_example(found)}"
+    apart = "" if level else " The trials tell the best from every other sampler."
+    facts = f"{'; '.join(parts)}.{apart}{_example(found)}"
     if level:
         return Answer(question, "undecided" if not decided else "partly decided", facts, "warn")
     return Answer(question, next(iter(decided)) if len(decided) == 1 else "it depends", facts, "good")
