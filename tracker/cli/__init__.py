@@ -132,7 +132,9 @@ def run(
 @app.command()
 @guarded
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run directory.", show_default=False)],
+    folder: Annotated[
+        Path, typer.Argument(metavar="RUN", help="The directory of a finished run or sweep.", show_default=False)
+    ],
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE.html", help="Where the page is written.", show_default="RUN/report.html"),
@@ -142,7 +144,7 @@ def report(
         typer.Option(help="Write each figure alone, too, into figures/ beside the page."),
     ] = None,
 ) -> None:
-    """Write the page of a run: one HTML file that needs nothing else.
+    """Write the page of a run or a sweep: one HTML file that needs nothing else.
 
     For example:
 
@@ -337,6 +339,9 @@ def sweep(
     settings: Settings = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue; points that are finished are only read.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing sweep.")] = False,
+    no_report: Annotated[
+        bool, typer.Option("--no-report", envvar="TRACKER_NO_REPORT", help="Write no report.html.")
+    ] = False,
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
     max_steps: MaxSteps = None,
@@ -347,7 +352,7 @@ def sweep(
 
     The values in `[sweep]` are crossed. All points are checked before the first runs. A point that fails or diverges is
     told at once, the others go on, and the exit code is 5. Each point is a run directory in `DIR/points/`; `DIR/sweep.nc`
-    holds all numbers over the swept keys.
+    holds all numbers over the swept keys, `DIR/report.html` is the page.
 
     For example:
 
@@ -361,7 +366,8 @@ def sweep(
     from tracker.cli.sweep import sweep_file
 
     limits = _limits(max_steps, max_memory, max_disk)
-    sweep_file(file, Wishes(out, workers, engine, settings or [], limits, replace, resume, json, quiet), metric)
+    wishes = Wishes(out, workers, engine, settings or [], limits, replace, resume, json, quiet, not no_report)
+    sweep_file(file, wishes, metric)
 
 
 @app.command()

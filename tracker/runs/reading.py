@@ -45,7 +45,7 @@ def open_run(path: str | Path, scenario: Scenario | None = None) -> Run:
     if RESULT not in manifest.files:
         raise CorruptRun(path, "the run is not finished; tracker run --resume finishes it")
     summary = _summary(path, manifest)
-    scenario = scenario or _scenario(path, manifest)
+    scenario = scenario or stored_scenario(path, manifest)
     arrays = _arrays(path, manifest)
     if array_hash(arrays) != summary.get("hash"):
         raise CorruptRun(path, f"{RESULT} does not hold the arrays whose hash is in {SUMMARY}")
@@ -58,7 +58,7 @@ def resumable(path: Path, old: Manifest, scenario: Scenario) -> Scenario:
     if now.identity == old.identity and now.data == old.data:
         return scenario
     try:
-        stored = _scenario(path, old)
+        stored = stored_scenario(path, old)
         before: Mapping[str, Any] = stored.content()
     except CorruptRun:  # damaged, or with costs of one's own: what can be said without understanding it
         stored, before = scenario, _tables(path)
@@ -75,7 +75,7 @@ def _tables(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _scenario(path: Path, manifest: Manifest) -> Scenario:
+def stored_scenario(path: Path, manifest: Manifest) -> Scenario:
     """Return the scenario as it was run: from a file unchanged, or changed before the run and written for it."""
     try:
         if sha256((path / SCENARIO).read_bytes()) != manifest.text_sha256:
