@@ -358,11 +358,20 @@ def test_what_costs_too_much_names_the_limit_and_its_flag(change: str, flag: str
 
 def test_a_wrong_setting_names_the_nearest(tmp_path: Path) -> None:
     write(tmp_path, GOOD)
-    code, lines = refused(tmp_path, "--set", "chian.alpha=0.1", "--set", "name=abc", "--set", "steps")
+    code, lines = refused(tmp_path, "--set", "chian.alpha=0.1", "--set", "name=abc")
     assert code == 3
     assert lines[0] == "--set chian.alpha: unknown address; did you mean chain.alpha?"
     assert lines[1].startswith('--set name: "abc" is not a TOML value')
-    assert lines[2] == "--set steps: must be KEY=VALUE"
+    with pytest.raises(ScenarioError, match="--set steps: must be KEY=VALUE"):
+        parse(GOOD, settings=["steps"])
+
+
+@pytest.mark.parametrize("command", ["run", "validate", "sweep", "limit"])
+@pytest.mark.parametrize("setting", ["trials", "trials=", "=4", ""])
+def test_a_setting_without_key_or_value_is_wrong_usage(command: str, setting: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, [command, str(write(tmp_path, GOOD)), "--set", setting])
+    assert result.exit_code == 2
+    assert "must be KEY=VALUE" in result.stderr
 
 
 def test_a_file_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

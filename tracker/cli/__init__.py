@@ -35,12 +35,23 @@ Begin with
     "7 run directory exists, is damaged or holds another run, 130 interrupted (--resume continues).",
 )
 
+
+def _written_as_pairs(settings: list[str] | None) -> list[str] | None:
+    """Refuse what is no setting at all; whether there is such a key, the scenario says."""
+    for setting in settings or ():
+        key, equals, value = setting.partition("=")
+        if not (equals and key.strip() and value.strip()):
+            raise typer.BadParameter(f"{setting!r} must be KEY=VALUE, as in trials=4")
+    return settings
+
+
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file (TOML).", show_default=False)]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
+        callback=_written_as_pairs,
         help="Change a key for this time; VALUE is TOML. Repeatable. "
         "E.g. chain.alpha=1e-4, 'samplers.\\*.epsilon=1e-3', 'modes.left.minimum=[0, 1]'.",
     ),
