@@ -75,9 +75,15 @@ def _say_version(asked: bool) -> None:
 
 
 def _known_engine(name: str) -> str:
-    if name in ("threads", "processes", "dask") or (name.startswith("dask:") and len(name) > len("dask:")):
+    if name in ("threads", "processes", "dask"):
         return name
-    raise typer.BadParameter(f"{name} is none of threads, processes, dask, dask:ADDRESS")
+    from tracker.runs.engines import refuse_unknown
+
+    try:
+        refuse_unknown(name)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    return name
 
 
 @app.callback()

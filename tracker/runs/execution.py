@@ -13,6 +13,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from tracker.runs import files
+from tracker.runs.cluster import refuse_if_silent
 from tracker.runs.engines import engine_of
 from tracker.runs.errors import NothingComputed, RunExists
 from tracker.runs.identity import data_files, manifest_of
@@ -85,6 +86,8 @@ def run(
     ------
     RunExists, RunLocked, RunDiffers, CorruptRun
         If ``out`` cannot be used.
+    NoScheduler
+        If nothing answers at the address of a Dask cluster.
     NothingComputed
         If every shard failed. Shards that fail three times are otherwise left out: ``summary["failed"]`` names them.
     """
@@ -123,6 +126,8 @@ def _warn(line: str) -> None:
 
 
 def _ready(scenario: Scenario, how: How) -> Problem:
+    if not isinstance(how.executor, Executor):
+        refuse_if_silent(how.engine)  # before anything is prepared or written
     how.progress(0.0, 1.0, "finding the minimisers")
     problem = prepare(scenario)
     compile_kernels(problem, lambda note: how.progress(0.0, 1.0, note))
