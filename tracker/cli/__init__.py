@@ -208,17 +208,29 @@ def compare(
 @guarded
 def status(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)],
+    verify: Annotated[
+        bool | None,
+        typer.Option(
+            "--verify/--no-verify",
+            help="Read all that is kept and check its hashes, or only look whether it is there.",
+            show_default="--verify up to 300 MB",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Say how far a run is; it may be running in another terminal.
 
+    What counts as done is what a resume would not compute again.
+
     For example:
 
         tracker status reports/swapping-wells
+
+        tracker status reports/swapping-wells --verify
     """
     from tracker.cli.status import show_status
 
-    show_status(folder, json)
+    show_status(folder, verify, json)
 
 
 @app.command()

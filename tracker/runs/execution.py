@@ -19,6 +19,7 @@ from tracker.runs.errors import NothingComputed, RunExists
 from tracker.runs.identity import data_files, manifest_of
 from tracker.runs.locking import locked
 from tracker.runs.reading import open_run, resumable
+from tracker.runs.records import shards_of
 from tracker.runs.result import Run
 from tracker.runs.scheduling import Schedule
 from tracker.runs.storage import RunDirectory, Stored
@@ -137,12 +138,6 @@ def _ready(scenario: Scenario, how: How) -> Problem:
 def _size(problem: Problem, asked: int | None) -> int:
     trials = problem.scenario.trials
     return asked or min(LARGEST_SHARD, most_trials(problem), max(1, -(-trials // SHARDS_WANTED)))
-
-
-def shards_of(manifest: Manifest) -> list[range]:
-    """Cut the trials into shards."""
-    trials, size = manifest.trials, manifest.shard_size
-    return [range(first, min(first + size, trials)) for first in range(0, trials, size)]
 
 
 def _carry_out(
