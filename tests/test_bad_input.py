@@ -281,6 +281,73 @@ BAD: dict[str, tuple[str, str, list[str]]] = {
             'samplers[1] "skewed": epsilon: -1 must be greater than 0',
         ],
     ),
+    "names, whatever else is wrong": (
+        GOOD,
+        GOOD.replace('"classical"', '"frozen"').replace("0.01", "-1").replace('"skewed"', '"frozen"'),
+        [
+            'samplers[0] "frozen": epsilon: -1 must be greater than 0',
+            'samplers[1] "frozen": epsilon: -1 must be greater than 0',
+            'samplers[0].name: "frozen" is reserved: a baseline that stands beside every run',
+            'samplers[1].name: "frozen" is also the name of samplers[0]',
+            'samplers[1].name: "frozen" is reserved: a baseline that stands beside every run',
+        ],
+    ),
+    "modes that are meant, whatever else is wrong": (
+        GOOD,
+        GOOD.replace("b^2", "sin(b)").replace("[chain]", '[chain]\ninitial = "three"'),
+        ['modes[1] "two": formula', 'chain.initial: "three" is an unknown mode (known: stationary, one, two)'],
+    ),
+    "shared keys of an unknown family": (
+        GOOD,
+        GOOD.replace('"quadratic"', '"quadradic"').replace('"one"', '"o n e"').replace('"langevin"', '"x"\nbeta = -1'),
+        [
+            'modes[0].cost: "quadradic" is an unknown family; did you mean quadratic?',
+            'modes[0].name: "o n e" must be 1 to 64 letters',
+            'samplers[0] "classical": kind: "x" is an unknown kind',
+            'samplers[0] "classical": beta: -1 must be greater than 0',
+        ],
+    ),
+    "shared keys of no family": (
+        'kind = "langevin"\nepsilon = 0.01',
+        "",
+        ['samplers[0] "classical": kind: missing', 'samplers[0] "classical": epsilon: missing'],
+    ),
+    "Q and alpha": (
+        GOOD,
+        GOOD.replace("alpha = 0.1", "alpha = -1\ninitial = 3").replace("[0.5, -0.5]", "[0.5, 0.5]"),
+        ["chain.alpha: -1 must be greater than 0", "chain.Q[1]: sums to 1, must be 0", "chain.initial: 3 must be"],
+    ),
+    "several of one mode": (
+        GOOD,
+        GOOD.replace("[0.3, 1.0]]", "[0.2, 1.0]]\ngradient_noise = -1")
+        .replace("b^2", "b^3")
+        .replace("variables", "basis = [[1.0, 1.0], [1.0, 1.0]]\nvariables"),
+        [
+            'modes[0] "one": curvature: not symmetric',
+            'modes[0] "one": gradient_noise: a variance of -1 is negative',
+            'modes[1] "two": formula',
+            'modes[1] "two": basis: not invertible',
+        ],
+    ),
+    "an address of a sweep, whatever else is wrong": (
+        GOOD,
+        GOOD.replace("trials = 2", "trials = -2").replace("[chain]", '[sweep]\n"chain.alhpa" = [1]\n[chain]'),
+        ["trials: -2 must be at least 1", 'sweep."chain.alhpa": unknown address; did you mean chain.alpha?'],
+    ),
+    "no claim on addresses of an unknown family": (
+        GOOD,
+        GOOD.replace('"quadratic"', '"x"').replace("[chain]", '[sweep]\n"modes.one.minimum" = [[1.0, 1.0]]\n[chain]'),
+        ['modes[0] "one": cost: "x" is an unknown family'],
+    ),
+    "a schedule out of order": (
+        "[chain]\nalpha = 0.1\nQ = [[-1.0, 1.0], [0.5, -0.5]]",
+        '[schedule]\nswitches = [[1, "one"], [1, "two"], [5, "one"], [4, "two"]]',
+        [
+            "schedule.switches[0][0]: 1 must be 0",
+            "schedule.switches[1][0]: 1 must be greater than 1",
+            "schedule.switches[3][0]: 4 must be greater than 5",
+        ],
+    ),
 }
 JARGON = ("Traceback", "pydantic", "type=", "input_value", "function-before", "Input should")
 
@@ -358,11 +425,20 @@ def test_what_costs_too_much_names_the_limit_and_its_flag(change: str, flag: str
 
 def test_a_wrong_setting_names_the_nearest(tmp_path: Path) -> None:
     write(tmp_path, GOOD)
-    code, lines = refused(tmp_path, "--set", "chian.alpha=0.1", "--set", "name=abc", "--set", "steps")
+    code, lines = refused(tmp_path, "--set", "chian.alpha=0.1", "--set", "name=abc")
     assert code == 3
     assert lines[0] == "--set chian.alpha: unknown address; did you mean chain.alpha?"
     assert lines[1].startswith('--set name: "abc" is not a TOML value')
-    assert lines[2] == "--set steps: must be KEY=VALUE"
+    with pytest.raises(ScenarioError, match="--set steps: must be KEY=VALUE"):
+        parse(GOOD, settings=["steps"])
+
+
+@pytest.mark.parametrize("command", ["run", "validate", "sweep", "limit"])
+@pytest.mark.parametrize("setting", ["trials", "trials=", "=4", ""])
+def test_a_setting_without_key_or_value_is_wrong_usage(command: str, setting: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, [command, str(write(tmp_path, GOOD)), "--set", setting])
+    assert result.exit_code == 2
+    assert "must be KEY=VALUE" in result.stderr
 
 
 def test_a_file_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

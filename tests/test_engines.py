@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import time
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,9 +14,11 @@ from typing import Any, NamedTuple
 import psutil
 import pytest
 from faults import kept_entries
+from typer.testing import CliRunner
 
 import tracker
-from tracker.runs import engines, workers
+from tracker.cli import app
+from tracker.runs import cluster, engines, workers
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = ("trials=12", "steps=300_000", "record_every=10_000", "chain.alpha=0.02", 'chain.initial="stationary"')
@@ -81,3 +86,60 @@ def test_what_cannot_be_sent_is_said() -> None:
         workers.work(workers.Payload(b"", "another"), workers.Task(0, 0, 1, None))
     with pytest.raises(ValueError, match="engine: 'gpu' is none of threads"):
         engines.engine_of(problem, None, "gpu", 1)
+
+
+@pytest.fixture
+def mute() -> Iterator[int]:
+    """A port where something listens that is no scheduler: it takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+@pytest.fixture
+def dead() -> int:
+    """A port where nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+@pytest.mark.parametrize("command", ["run", "sweep"])
+def test_a_dead_scheduler_is_told_before_anything_is_written(command: str, dead: int, tmp_path: Path) -> None:
+    swept = ["--set", 'sweep={"chain.alpha" = [0.01, 0.02]}'] if command == "sweep" else []
+    file, out = str(ROOT / "scenarios" / "example_a.toml"), tmp_path / "out"
+    began = time.perf_counter()
+    told = CliRunner().invoke(app, [command, file, "--out", str(out), "--engine", f"dask:127.0.0.1:{dead}", *swept])
+    assert time.perf_counter() - began < 5.0
+    assert told.exit_code == 2
+    (line,) = told.stderr.splitlines()
+    assert line.startswith(f"dask:127.0.0.1:{dead}: no scheduler answers there (")
+    assert "`dask scheduler` starts one" in line
+    assert not out.exists()
+
+
+def test_what_listens_but_is_no_scheduler_is_told_soon(mute: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "SECONDS_TO_ANSWER", 0.2)
+    with pytest.raises(
+        cluster.NoScheduler, match=f"dask:tcp://127.0.0.1:{mute}: no scheduler answers there .timed out"
+    ):
+        tracker.run(SCENARIO, engine=f"dask:tcp://127.0.0.1:{mute}")
+
+
+@pytest.mark.parametrize("address", ["", "foo", "foo:", ":8786", "foo:0", "foo:99999", "tcp://", "a b:1", "x:y"])
+def test_what_cannot_be_an_address_is_told_at_once(address: str) -> None:
+    with pytest.raises(ValueError, match=r"must be dask:HOST:PORT, as in dask:tcp://127.0.0.1:8786"):
+        tracker.run(SCENARIO, engine=f"dask:{address}")
+    told = CliRunner().invoke(app, ["run", "any.toml", "--engine", f"dask:{address}"])
+    assert told.exit_code == 2
+    assert "dask:HOST:PORT" in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("address", "place"),
+    [
+        ("tcp://127.0.0.1:8786", ("127.0.0.1", 8786)),
+        ("node-3.local:80", ("node-3.local", 80)),
+        ("tls://[::1]:8786", ("::1", 8786)),
+    ],
+)
+def test_addresses_are_understood(address: str, place: tuple[str, int]) -> None:
+    assert cluster.host_and_port(address) == place

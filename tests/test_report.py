@@ -367,6 +367,23 @@ def test_bounds_and_divergence_are_told(run: tracker.Run) -> None:
     assert "wander: S is at its bounds 100 %" in warnings_of(with_arrays(run, skew=0.0 * run.arrays["skew"] + 0.5))
 
 
+def test_a_start_that_weighs_on_the_averages_is_told_once_for_all_samplers(run: tracker.Run) -> None:
+    def told(error: np.ndarray) -> list[str]:
+        late = tracker.Run(run.scenario.replace(burn_in=0), run.summary, {**run.arrays, "error": error}, run.problem)
+        return [line for line in warnings_of(late).splitlines() if "burn_in" in line]
+
+    names = [sampler.name for sampler in run.scenario.samplers]
+    error = np.ones_like(run.arrays["error"])
+    assert told(error) == []
+    error[..., : error.shape[2] // 10] = 6.0
+    error[:, 0, : error.shape[2] // 10] = 12.0
+    (line,) = told(error)
+    assert line.startswith(f"{names[0]}, {names[1]} and {names[2]}: the first tenth of the run has up to 12 times")
+    error[:, 1:] = 1.0
+    (line,) = told(error)
+    assert line.startswith(f"{names[0]}: the first tenth of the run has 12 times")
+
+
 def test_no_better_than_standing_still_is_said(run: tracker.Run) -> None:
     """Samplers with frozen's own numbers close none of the gap."""
     by_mode = run.arrays["by_mode"].copy()

@@ -28,7 +28,17 @@ import tracker
 from tracker import simulate
 from tracker.cli import app
 from tracker.loop import advance
-from tracker.runs import CorruptRun, NothingComputed, RunDiffers, RunLocked, checkpoints, engines, execution, identity
+from tracker.runs import (
+    CorruptRun,
+    NothingComputed,
+    RunDiffers,
+    RunLocked,
+    checkpoints,
+    engines,
+    execution,
+    identity,
+    kept,
+)
 from tracker.runs.errors import FailedShard
 from tracker.runs.locking import LOCK, holder_of, living_holder, locked
 from tracker.runs.records import Manifest, read_journal
@@ -421,10 +431,16 @@ def test_a_run_of_one_trial_is_resumed_inside_it(tmp_path: Path, monkeypatch: py
         with pytest.raises(NothingComputed):  # each of the three attempts went on from the last
             tracker.run(scenario, path, 1, notice=lambda _: None)
     assert names(path / "checkpoints") == ["000000.npz"]
-    whole_calls = []
+    parts = [status_of(path, verify=verify).part for verify in (None, True, False)]
+    said = CliRunner().invoke(app, ["status", str(path)]).stdout.splitlines()
+    assert said[1] == f"{100 * parts[0]:.3g} % done, 0 of 1 trials kept (0 of 1 shards)"
+    whole_calls, told = [], list[float]()
     monkeypatch.setattr(simulate, "advance", lambda *given: whole_calls.append(given[8].start) or advance(*given))
+    monkeypatch.setattr(engines, "simulate", lambda p, t, _, *rest: whole(p, t, told.append, *rest))
     run = tracker.run(scenario, path, 1, resume=True)
     assert min(start for start in whole_calls if start > 0) > 1000
+    assert parts == [told[0] / sum(told)] * 3  # the first that a shard tells is what it need not compute again
+    assert 0.5 < parts[0] < 1.0
     assert run.summary["hash"] == tracker.run(scenario, executor=1).summary["hash"]
     assert names(path) == FINISHED
 
@@ -579,3 +595,40 @@ def test_status_of_a_run_in_every_state(broken_off: Path, tmp_path: Path) -> Non
     assert (again.exit_code, again.stderr) == (0, f"{path}: complete already, nothing was left to compute\n")
     nowhere = CliRunner().invoke(app, ["status", str(tmp_path / "nowhere")])
     assert (nowhere.exit_code, "no run" in nowhere.stderr) == (7, True)
+
+
+def test_status_counts_only_what_a_resume_would_trust(broken_off: Path, tmp_path: Path) -> None:
+    path = copy_of(broken_off, tmp_path)
+    victim = path / "shards" / "000001.npz"
+    victim.write_bytes(flipped(victim.read_bytes(), random.Random(1)))
+    (path / "shards" / "000002.npz").unlink()
+    (path / "checkpoints" / "000004.npz").write_bytes(b"torn")
+    there, found = status_of(path, verify=False), status_of(path)
+    assert (there.part, there.shards_done, there.verified) == (2 / 6, 2, False)
+    assert (found.part, found.shards_done, found.verified) == (1 / 6, 1, True)
+    assert there.unusable == ("shards/000002.npz", "checkpoints/000004.npz")
+    assert found.unusable == ("shards/000001.npz", *there.unusable)
+    said = CliRunner().invoke(app, ["status", str(path)])
+    assert (said.exit_code, said.stdout.splitlines()[1]) == (0, "16.7 % done, 1 of 6 trials kept (1 of 6 shards)")
+    assert f"computed again on resume: {', '.join(found.unusable)}" in said.stdout
+    computed: list[float] = []
+    tracker.run(SCENARIO, path, 1, resume=True, notice=str, progress=lambda done, of, _: computed.append(done / of))
+    assert next(part for part in computed if part) == found.part
+    with locked(path):
+        assert status_of(path).part == 1.0
+
+
+def test_status_reads_much_only_when_asked(broken_off: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "CHEAP", 10.0)
+    assert status_of(broken_off).verified is False
+    assert "--verify reads them" in CliRunner().invoke(app, ["status", str(broken_off)]).stdout
+    assert json.loads(CliRunner().invoke(app, ["status", str(broken_off), "--verify", "--json"]).stdout)["verified"]
+
+
+@pytest.mark.parametrize("name", ["result.nc", "summary.json"])
+def test_status_of_a_finished_run_that_was_damaged(name: str, tmp_path: Path) -> None:
+    tracker.run(TINY, tmp_path / "run", 1)
+    (tmp_path / "run" / name).write_bytes(flipped((tmp_path / "run" / name).read_bytes(), random.Random(1)))
+    said = CliRunner().invoke(app, ["status", str(tmp_path / "run")])
+    assert (said.exit_code, f"damaged: {name}" in said.stderr) == (7, True)
+    assert CliRunner().invoke(app, ["status", str(tmp_path / "run"), "--no-verify"]).exit_code == 0

@@ -6,6 +6,7 @@ samplers declares its keys with these types, in its own file.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -21,6 +22,26 @@ class Keys(BaseModel):
     """A table of a scenario file: frozen, strict, closed."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+
+class Several(ValueError):
+    """More than one thing is wrong; ``problems`` lists them."""
+
+    def __init__(self, problems: Iterable[str]) -> None:
+        self.problems = list(problems)
+        super().__init__("; ".join(self.problems))
+
+
+def together(*checks: Callable[[], object]) -> None:
+    """Make all checks of a table, and raise what any of them find together."""
+    problems: list[str] = []
+    for check in checks:
+        try:
+            check()
+        except ValueError as error:
+            problems += getattr(error, "problems", [str(error)])
+    if problems:
+        raise Several(problems)
 
 
 def _number(value: Any) -> Any:

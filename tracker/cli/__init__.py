@@ -35,12 +35,23 @@ Begin with
     "7 run directory exists, is damaged or holds another run, 130 interrupted (--resume continues).",
 )
 
+
+def _written_as_pairs(settings: list[str] | None) -> list[str] | None:
+    """Refuse what is no setting at all; whether there is such a key, the scenario says."""
+    for setting in settings or ():
+        key, equals, value = setting.partition("=")
+        if not (equals and key.strip() and value.strip()):
+            raise typer.BadParameter(f"{setting!r} must be KEY=VALUE, as in trials=4")
+    return settings
+
+
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file (TOML).", show_default=False)]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
+        callback=_written_as_pairs,
         help="Change a key for this time; VALUE is TOML. Repeatable. "
         "E.g. chain.alpha=1e-4, 'samplers.\\*.epsilon=1e-3', 'modes.left.minimum=[0, 1]'.",
     ),
@@ -64,9 +75,15 @@ def _say_version(asked: bool) -> None:
 
 
 def _known_engine(name: str) -> str:
-    if name in ("threads", "processes", "dask") or (name.startswith("dask:") and len(name) > len("dask:")):
+    if name in ("threads", "processes", "dask"):
         return name
-    raise typer.BadParameter(f"{name} is none of threads, processes, dask, dask:ADDRESS")
+    from tracker.runs.engines import refuse_unknown
+
+    try:
+        refuse_unknown(name)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    return name
 
 
 @app.callback()
@@ -193,17 +210,29 @@ def compare(
 @guarded
 def status(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)],
+    verify: Annotated[
+        bool | None,
+        typer.Option(
+            "--verify/--no-verify",
+            help="Read all that is kept and check its hashes, or only look whether it is there.",
+            show_default="--verify up to 300 MB",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Say how far a run is; it may be running in another terminal.
 
+    What counts as done is what a resume would not compute again.
+
     For example:
 
         tracker status reports/swapping-wells
+
+        tracker status reports/swapping-wells --verify
     """
     from tracker.cli.status import show_status
 
-    show_status(folder, json)
+    show_status(folder, verify, json)
 
 
 @app.command()

@@ -19,9 +19,11 @@ from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 from tracker.costs.base import CostKeys
 from tracker.costs.logistic_kernels import Logistic
 from tracker.costs.table import CsvFile, Table
-from tracker.keys import MAX_DIMENSION, Count, Keys, Number, Positive
+from tracker.keys import MAX_DIMENSION, Count, Keys, Number, Positive, Several, together
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
@@ -67,21 +69,23 @@ class LogisticKeys(CostKeys):
 
     @model_validator(mode="after")
     def _consistent(self) -> LogisticKeys:
-        table = self.data.table
+        if problems := list(self._wrong_columns(self.data.table)):
+            raise Several(problems)
+        together(self.labels, self.rows)
+        return self
+
+    def _wrong_columns(self, table: Table) -> Iterator[str]:
         for index, name in enumerate(self.features):
             if name not in table.columns:
-                raise ValueError(f"features[{index}]: {_missing(name, table)}")
+                yield f"features[{index}]: {_missing(name, table)}"
             if name in self.features[:index]:
-                raise ValueError(f'features[{index}]: "{name}" is there twice')
+                yield f'features[{index}]: "{name}" is there twice'
             if name == self.label:
-                raise ValueError(f'features[{index}]: "{name}" is the label, which is to be predicted')
+                yield f'features[{index}]: "{name}" is the label, which is to be predicted'
         if self.label not in table.columns:
-            raise ValueError(f"label: {_missing(self.label, table)}")
+            yield f"label: {_missing(self.label, table)}"
         if isinstance(self.relabel, Relabel) and self.relabel.column not in table.columns:
-            raise ValueError(f"relabel: {_missing(self.relabel.column, table)}")
-        self.labels()
-        self.rows()
-        return self
+            yield f"relabel: {_missing(self.relabel.column, table)}"
 
     @property
     def dimension(self) -> int:

@@ -16,9 +16,11 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from tracker.costs.base import CostKeys
 from tracker.costs.mixture_kernels import SHUFFLE, STREAM, SWEEP, FullMixture, Mixture
-from tracker.keys import MAX_DIMENSION, Count, Matrix, Positive, Series, Vector, Whole
+from tracker.keys import MAX_DIMENSION, Count, Matrix, Positive, Series, Several, Vector, Whole, together
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
@@ -66,18 +68,24 @@ class MixtureKeys(CostKeys):
 
     @model_validator(mode="after")
     def _consistent(self) -> MixtureKeys:
+        together(self._check_sizes, self._one_source_of_data)
+        return self
+
+    def _check_sizes(self) -> None:
+        if problems := list(self._wrong_sizes()):
+            raise Several(problems)
+
+    def _wrong_sizes(self) -> Iterator[str]:
         if len(self.means) != COMPONENTS:
-            raise ValueError(f"means: {len(self.means)} rows, but a mixture has {COMPONENTS} components, one row each")
+            yield f"means: {len(self.means)} rows, but a mixture has {COMPONENTS} components, one row each"
         for key, entries in (("prior_mean", self.prior_mean), ("truth", self.truth)):
             if entries is not None and len(entries) != self.dimension:
-                raise ValueError(f"{key}: {len(entries)} numbers, but the rows of means have {self.dimension}")
+                yield f"{key}: {len(entries)} numbers, but the rows of means have {self.dimension}"
         if len(self.prior_variance) not in (1, self.dimension):
-            raise ValueError(
+            yield (
                 f"prior_variance: {len(self.prior_variance)} numbers, but it takes one, "
                 f"or as many as the rows of means, {self.dimension}"
             )
-        self._one_source_of_data()
-        return self
 
     def _one_source_of_data(self) -> None:
         if self.data == "stream":

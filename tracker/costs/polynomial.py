@@ -17,7 +17,7 @@ from tracker.costs.base import CostKeys, noise_covariance, noise_factor
 from tracker.costs.bounded import unbounded_below
 from tracker.costs.formula import Polynomial, parse
 from tracker.costs.polynomial_kernels import PolynomialCost, PolynomialInBasis, Terms
-from tracker.keys import MAX_DIMENSION, Matrix, Number
+from tracker.keys import MAX_DIMENSION, Matrix, Number, together
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,13 +49,17 @@ class PolynomialKeys(CostKeys):
 
     @model_validator(mode="after")
     def _consistent(self) -> PolynomialKeys:
+        together(
+            self._check_formula,
+            lambda: _check_basis(self.basis, self.dimension),
+            lambda: noise_covariance(self.gradient_noise, self.dimension),
+        )
+        return self
+
+    def _check_formula(self) -> None:
         p = parse(self.formula, self.variables)
         if (reason := unbounded_below(p)) is not None:
             raise ValueError(f"formula: {self.formula!r} is unbounded below: {reason}")
-        if self.basis is not None:
-            _check_basis(np.array(self.basis, dtype=float), self.dimension)
-        noise_covariance(self.gradient_noise, self.dimension)
-        return self
 
     @property
     def dimension(self) -> int:
@@ -77,7 +81,10 @@ class PolynomialKeys(CostKeys):
         )
 
 
-def _check_basis(basis: Array, dimension: int) -> None:
+def _check_basis(given: Matrix | None, dimension: int) -> None:
+    if given is None:
+        return
+    basis = np.array(given, dtype=float)
     if basis.shape != (dimension, dimension):
         raise ValueError(f"basis: {basis.shape[0]} x {basis.shape[1]}, but there are {dimension} variables")
     if not np.linalg.cond(basis) < SINGULAR:

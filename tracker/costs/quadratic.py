@@ -25,7 +25,7 @@ from tracker.costs.base import (
     observe_noise,
     value,
 )
-from tracker.keys import Matrix, Number, Vector, symmetric
+from tracker.keys import Matrix, Number, Vector, symmetric, together
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,11 +96,13 @@ class QuadraticKeys(CostKeys):
 
     @model_validator(mode="after")
     def _consistent(self) -> QuadraticKeys:
+        together(self._check_curvature, lambda: noise_covariance(self.gradient_noise, self.dimension))
+        return self
+
+    def _check_curvature(self) -> None:
         H = symmetric(self.curvature, "curvature", definite=True)
         if len(H) != self.dimension:
             raise ValueError(f"curvature: {len(H)} x {len(H)}, but minimum has {self.dimension} coordinates")
-        noise_covariance(self.gradient_noise, self.dimension)
-        return self
 
     @property
     def dimension(self) -> int:

@@ -203,15 +203,21 @@ def _about_the_samplers(view: View, health: dict[str, Health]) -> Iterator[str]:
 
 def _about_the_start(view: View) -> Iterator[str]:
     """Averages that hold the way from the start are not those of tracking."""
-    error = view.arrays["error"]
-    if view.scenario.burn_in > 0 or error.shape[2] < 20:
-        return
-    tenth = error.shape[2] // 10
-    for name in view.samplers:
-        n = view.index(name)
-        if not view.kept[:, n].any():
-            continue
-        mean = error[:, n].mean(axis=0, where=view.kept[:, n, np.newaxis])
-        early, late, whole = float(mean[:tenth].mean()), float(mean[mean.size // 2 :].mean()), float(mean.mean())
-        if early > 2.0 * late and abs(whole - late) > 0.05 * late:
-            yield f"{name}: the first tenth of the run has {number(early / late, 2)} times the error of its second half: set a burn_in."
+    far = {name: excess for name in view.samplers if (excess := _early_excess(view, name)) is not None}
+    if far:
+        most = f"{'up to ' if len(far) > 1 else ''}{number(max(far.values()), 2)}"
+        yield (
+            f"{listed(list(far))}: the first tenth of the run has {most} times the error of its second half: set a burn_in."
+        )
+
+
+def _early_excess(view: View, name: str) -> float | None:
+    """Return how many times larger the error is at first than later, where that tells in the average over all."""
+    n, error = view.index(name), view.arrays["error"]
+    if view.scenario.burn_in > 0 or error.shape[2] < 20 or not view.kept[:, n].any():
+        return None
+    mean = error[:, n].mean(axis=0, where=view.kept[:, n, np.newaxis])
+    early, late, whole = (float(part.mean()) for part in (mean[: mean.size // 10], mean[mean.size // 2 :], mean))
+    if early > 2.0 * late and abs(whole - late) > 0.05 * late:
+        return early / late if late > 0.0 else float("inf")
+    return None

@@ -18,6 +18,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tracker.runs.checkpoints import Checkpoint
+from tracker.runs.cluster import SECONDS_TO_ANSWER, NoScheduler, host_and_port
 from tracker.runs.storage import Stored
 from tracker.runs.workers import Payload, Task, pack, start_worker, work
 from tracker.simulate import simulate
@@ -145,10 +146,18 @@ class Dask:
             self._cluster = LocalCluster(
                 n_workers=self._workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
             )
-        self._client = Client(self._cluster or self._address, set_as_default=False)
+        self._client = self._connected(Client)
         threads = sum(worker["nthreads"] for worker in self._client.scheduler_info(n_workers=-1)["workers"].values())
         self.width = 2 * max(threads, self._workers if self._address is None else 1)
         self._pool = self._client.get_executor(pure=False, retries=0)
+
+    def _connected(self, client: Any) -> Any:
+        if self._address is None:
+            return client(self._cluster, set_as_default=False)
+        try:
+            return client(self._address, set_as_default=False, timeout=SECONDS_TO_ANSWER)
+        except OSError as error:  # something that is no scheduler
+            raise NoScheduler(self._address, str(error)) from None
 
     def submit(self, task: Task) -> Future[Stored]:
         """Begin a shard."""
@@ -209,6 +218,15 @@ class Own:
         """Leave it to the caller."""
 
 
+def refuse_unknown(name: str) -> None:
+    """Raise ``ValueError`` where there is no such engine."""
+    kind, colon, address = name.partition(":")
+    if kind == "dask" and colon:
+        host_and_port(address)
+    elif name not in ENGINES:
+        raise ValueError(f"engine: {name!r} is none of {', '.join(ENGINES)}")
+
+
 def engine_of(problem: Problem, executor: Executor | int | None, name: str, shards: int) -> Engine:
     """Return the engine that was asked for."""
     if isinstance(executor, int) and executor < 1:
@@ -217,11 +235,9 @@ def engine_of(problem: Problem, executor: Executor | int | None, name: str, shar
         return Threads(problem, None, executor)
     if isinstance(executor, Executor):
         return Own(problem, executor)
-    kind, _, address = name.partition(":")
+    refuse_unknown(name)
     if name == "threads":
         return Threads(problem, executor)
     if name == "processes":
         return Processes(problem, executor, shards)
-    if kind == "dask" and (address or name == "dask"):
-        return Dask(problem, executor, address or None)
-    raise ValueError(f"engine: {name!r} is none of {', '.join(ENGINES)}")
+    return Dask(problem, executor, name.partition(":")[2] or None)

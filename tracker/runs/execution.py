@@ -13,11 +13,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from tracker.runs import files
+from tracker.runs.cluster import refuse_if_silent
 from tracker.runs.engines import engine_of
 from tracker.runs.errors import NothingComputed, RunExists
 from tracker.runs.identity import data_files, manifest_of
 from tracker.runs.locking import locked
 from tracker.runs.reading import open_run, resumable
+from tracker.runs.records import shards_of
 from tracker.runs.result import Run
 from tracker.runs.scheduling import Schedule
 from tracker.runs.storage import RunDirectory, Stored
@@ -85,6 +87,8 @@ def run(
     ------
     RunExists, RunLocked, RunDiffers, CorruptRun
         If ``out`` cannot be used.
+    NoScheduler
+        If nothing answers at the address of a Dask cluster.
     NothingComputed
         If every shard failed. Shards that fail three times are otherwise left out: ``summary["failed"]`` names them.
     """
@@ -123,6 +127,8 @@ def _warn(line: str) -> None:
 
 
 def _ready(scenario: Scenario, how: How) -> Problem:
+    if not isinstance(how.executor, Executor):
+        refuse_if_silent(how.engine)  # before anything is prepared or written
     how.progress(0.0, 1.0, "finding the minimisers")
     problem = prepare(scenario)
     compile_kernels(problem, lambda note: how.progress(0.0, 1.0, note))
@@ -132,12 +138,6 @@ def _ready(scenario: Scenario, how: How) -> Problem:
 def _size(problem: Problem, asked: int | None) -> int:
     trials = problem.scenario.trials
     return asked or min(LARGEST_SHARD, most_trials(problem), max(1, -(-trials // SHARDS_WANTED)))
-
-
-def shards_of(manifest: Manifest) -> list[range]:
-    """Cut the trials into shards."""
-    trials, size = manifest.trials, manifest.shard_size
-    return [range(first, min(first + size, trials)) for first in range(0, trials, size)]
 
 
 def _carry_out(

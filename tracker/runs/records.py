@@ -63,6 +63,12 @@ class Manifest:
             return None
 
 
+def shards_of(manifest: Manifest) -> list[range]:
+    """Cut the trials into shards."""
+    trials, size = manifest.trials, manifest.shard_size
+    return [range(first, min(first + size, trials)) for first in range(0, trials, size)]
+
+
 class Entry(NamedTuple):
     """A line of the journal: shard ``shard`` holds the trials ``first``, ..., ``stop`` - 1 and is on the disk.
 
@@ -76,6 +82,10 @@ class Entry(NamedTuple):
     sha256: str
     seconds: tuple[float, ...]
     at: float
+
+    def is_of(self, trials: range, file: str) -> bool:
+        """Tell whether it speaks of these trials in this file."""
+        return (self.first, self.stop, self.file) == (trials.start, trials.stop, file)
 
     def encode(self, identity: str) -> bytes:
         """Return the line, which belongs to the run with ``identity``."""

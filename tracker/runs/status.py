@@ -7,13 +7,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tracker.runs.kept import kept_of
 from tracker.runs.locking import living_holder
-from tracker.runs.records import read_journal
-from tracker.runs.storage import DAMAGED, JOURNAL, PROGRESS, read_manifest
+from tracker.runs.records import shards_of
+from tracker.runs.storage import DAMAGED, PROGRESS, read_manifest
 
 if TYPE_CHECKING:
     from tracker.runs.errors import FailedShard
-    from tracker.runs.records import Manifest
 
 COMPLETE, RUNNING, RESUMABLE = "complete", "running", "resumable"
 
@@ -27,13 +27,18 @@ class Status(NamedTuple):
     holder : str or None
         Which process writes to it.
     part : float
-        How much of the steps is done, 0 to 1; with a run under way, shards that are not finished count too.
+        How much of the steps is done, 0 to 1, and would not be done again: shards that are kept, and snapshots of
+        shards that are not finished; of a run under way, also what its process has in memory.
     seconds_left : float or None
         From the speed since the process began; None where nothing tells.
     seconds_since : float or None
         Since the last sign of life of a run under way.
     damaged : int
         Files that were put aside.
+    unusable : tuple of str
+        Files that are missing or damaged now; a resume computes again what they held.
+    verified : bool
+        Whether the content of the files was checked, not only whether they are there.
     """
 
     name: str
@@ -49,18 +54,23 @@ class Status(NamedTuple):
     seconds_since: float | None
     failed: tuple[FailedShard, ...]
     damaged: int
+    unusable: tuple[str, ...]
+    verified: bool
 
 
-def status_of(path: str | Path) -> Status:
-    """Return how far the run in the directory ``path`` is; ``CorruptRun`` where there is none."""
+def status_of(path: str | Path, *, verify: bool | None = None) -> Status:
+    """Return how far the run in the directory ``path`` is; ``CorruptRun`` where there is none.
+
+    With ``verify`` all that is kept is read and checked against its hashes; by default where that takes a second or so.
+    """
     path = Path(path).resolve()
     manifest = read_manifest(path)
     holder = living_holder(path)
-    shards = -(-manifest.trials // manifest.shard_size)
-    trials_done, shards_done = _kept(path, manifest) if not manifest.complete else (manifest.trials, shards)
     state = COMPLETE if manifest.complete else RUNNING if holder is not None else RESUMABLE
+    # a process has in memory what it keeps: its files matter to nobody yet
+    kept = kept_of(path, manifest, False if verify is None and state == RUNNING else verify)
     sign = _sign_of_life(path) if state == RUNNING else {}
-    part, speed, left = trials_done / manifest.trials, None, None
+    part, speed, left = kept.part, None, None
     if sign:
         part = max(part, sign["done"] / sign["total"])
         speed = (sign["done"] - sign["base"]) / max(sign["at"] - sign["began"], 1e-9)
@@ -70,25 +80,18 @@ def status_of(path: str | Path) -> Status:
         state=state,
         holder=str(holder) if holder is not None else None,
         trials=manifest.trials,
-        trials_done=trials_done,
-        shards=shards,
-        shards_done=shards_done,
+        trials_done=kept.trials,
+        shards=len(shards_of(manifest)),
+        shards_done=kept.shards,
         part=part,
         steps_per_second=speed,
         seconds_left=left,
         seconds_since=max(0.0, time.time() - sign["at"]) if sign else None,
         failed=manifest.failed,
         damaged=len(list((path / DAMAGED).glob("*"))),
+        unusable=kept.unusable,
+        verified=kept.verified,
     )
-
-
-def _kept(path: Path, manifest: Manifest) -> tuple[int, int]:
-    try:
-        data = (path / JOURNAL).read_bytes()
-    except OSError:
-        return 0, 0
-    entries = read_journal(data, manifest.identity).entries.values()
-    return sum(entry.stop - entry.first for entry in entries), len(entries)
 
 
 def _sign_of_life(path: Path) -> dict[str, Any]:

@@ -128,7 +128,7 @@ class RunDirectory:
 
     def _shard(self, entry: Entry, trials: range) -> Stored | None:
         path = self.path / SHARDS / shard_name(entry.shard)
-        if (entry.first, entry.stop, entry.file) != (trials.start, trials.stop, path.name):
+        if not entry.is_of(trials, path.name):
             return None
         try:
             data = path.read_bytes()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tracker.plain import jsonable
 from tracker.runs import files
+from tracker.runs.cluster import refuse_if_silent
 from tracker.runs.errors import CorruptRun, RunExists
 from tracker.runs.execution import Progress, run
 from tracker.runs.identity import data_files, manifest_of
@@ -131,6 +132,8 @@ def sweep(
         If ``out`` cannot be used.
     """
     points = points_of(scenario)
+    if not isinstance(executor, Executor):
+        refuse_if_silent(engine)  # once for all points, not one failure for each
     how = How(executor, engine, progress, notice)
     if out is None:
         return Sweep(scenario, axes_of(scenario), _all(points, None, how, tell))

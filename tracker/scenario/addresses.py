@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from tracker.keys import Keys
 from tracker.scenario import reading
-from tracker.scenario.errors import ScenarioError, nearest, shown
+from tracker.scenario.errors import ScenarioError, name_of, nearest, shown
 from tracker.scenario.model import Chain, Gaussian, Scenario, Schedule
 from tracker.scenario.own import OwnCost
 
@@ -86,8 +86,7 @@ def _is_meant(entry: Any, index: int, chosen: str, key: str) -> bool:
 
 
 def _label(entry: Any, index: int) -> str:
-    name = entry.get("name") if isinstance(entry, dict) else getattr(entry, "name", None)
-    return name if isinstance(name, str) else str(index)
+    return name_of(entry) or str(index)
 
 
 def _addresses(data: Mapping[str, Any]) -> Iterator[str]:
@@ -132,24 +131,37 @@ def _keys(model: type[BaseModel] | None) -> Iterator[tuple[str, Any]]:
                 yield from ((f"{key}.{k}", f) for k, f in _keys(kind))
 
 
-def sweep_problems(parts: Mapping[str, Any]) -> list[str]:
-    """Check each value of a sweep in its place; ``parts`` is a scenario that is valid otherwise."""
-    from tracker.scenario.checks import checked
-
-    sweep = parts.get("sweep", {})
+def sweep_problems(sweep: Mapping[str, Sequence[Any]], given: Mapping[str, Any], *, valid: bool) -> list[str]:
+    """Check the addresses of a sweep; each value in its place, too, where what is ``given`` is ``valid`` otherwise."""
     cases = prod(len(values) for values in sweep.values())
     if cases > MOST_CASES:
         return [f"sweep: {cases} cases are too many, at most {MOST_CASES}"]
-    base = {key: part for key, part in parts.items() if key != "sweep"}
+    base = {key: part for key, part in given.items() if key != "sweep"}
     problems = []
     for address, values in sweep.items():
         place = f'sweep."{shown(address)[1:-1]}"'
-        if (wrong := _unknown_address(base, address)) is not None or address == "sweep":
-            problems.append(f"{place}: {wrong or 'a sweep cannot be swept'}")
-            continue
-        for index, value in enumerate(values):
-            try:
-                checked(put(base, address, value))
-            except ScenarioError as error:
-                problems += [f"{place}[{index}]: {problem}" for problem in error.problems]
+        wrong = "a sweep cannot be swept" if address == "sweep" else _unknown_address(base, address)
+        if wrong is None and valid:
+            problems += _value_problems(place, base, address, values)
+        elif wrong is not None and (valid or not _is_unclear(base, address)):
+            problems.append(f"{place}: {wrong}")
     return problems
+
+
+def _value_problems(place: str, base: Mapping[str, Any], address: str, values: Sequence[Any]) -> Iterator[str]:
+    from tracker.scenario.checks import checked
+
+    for index, value in enumerate(values):
+        try:
+            checked(put(base, address, value))
+        except ScenarioError as error:
+            yield from (f"{place}[{index}]: {problem}" for problem in error.problems)
+
+
+def _is_unclear(given: Mapping[str, Any], address: str) -> bool:
+    """Tell whether an address goes into a table with an entry of which nobody can say what keys it has."""
+    from tracker.scenario.checks import FAMILIES
+
+    table = address.partition(".")[0]
+    entries = given.get(table, ())
+    return table in FAMILIES and (not isinstance(entries, (list, tuple)) or None in map(_model, entries))

@@ -13,7 +13,7 @@ from tracker import chain as hidden_chain
 from tracker.costs.base import CostKeys, hessian
 from tracker.costs.quadratic import QuadraticKeys
 from tracker.samplers.base import SkewKeys
-from tracker.scenario.errors import place_of, shown, unknown
+from tracker.scenario.errors import name_of, place_of, shown, unknown
 from tracker.scenario.own import OwnCost
 
 if TYPE_CHECKING:
@@ -31,20 +31,26 @@ RESERVED = {
 PROBABILITY = 1e-9  # how far from 1 probabilities may sum
 
 
-def disagreements(parts: Parts, given: set[str]) -> list[str]:
-    """Return a line for each disagreement; ``given`` are the keys of the file, valid or not."""
-    checks = (_names(parts), _dimensions(parts), _skews(parts), _hessians(parts), _times(parts))
+def disagreements(parts: Parts, given: Parts) -> list[str]:
+    """Return a line for each disagreement among the valid ``parts``; ``given`` are the keys of the file, valid or not."""
+    checks = (_names(given), _dimensions(parts), _skews(parts), _hessians(parts), _times(parts))
     return [*(problem for check in checks for problem in check), *_world(parts, given)]
 
 
-def _names(parts: Parts) -> Iterator[str]:
+def _named(given: Parts, table: str) -> list[str | None]:
+    """Return the names in a table: an entry that is wrong in another key has its name still."""
+    entries = given.get(table, ())
+    return list(map(name_of, entries)) if isinstance(entries, (list, tuple)) else []
+
+
+def _names(given: Parts) -> Iterator[str]:
     for table in ("modes", "samplers"):
-        names = [entry.name if entry is not None else None for entry in parts.get(table, ())]
+        names = _named(given, table)
         counts = Counter(names)
         for index, name in enumerate(names):
             if name is not None and counts[name] > 1 and names.index(name) != index:
                 yield f"{table}[{index}].name: {shown(name)} is also the name of {table}[{names.index(name)}]"
-            if name in RESERVED[table]:
+            if name is not None and name in RESERVED[table]:
                 yield f"{table}[{index}].name: {shown(name)} is reserved: {RESERVED[table][name]}"
 
 
@@ -107,17 +113,17 @@ def _times(parts: Parts) -> Iterator[str]:
             yield f"interventions[{index}].at: {event.at} must be less than steps = {steps}"
 
 
-def _world(parts: Parts, given: set[str]) -> Iterator[str]:
+def _world(parts: Parts, given: Parts) -> Iterator[str]:
     """Check what decides the mode: chain or schedule, and the names of modes that they use."""
     if "modes" not in parts or not parts["modes"]:
         return
     modes = parts["modes"]
     if "chain" in given and "schedule" in given:
         yield "schedule: stands in place of chain: give one of the two"
-    elif len(modes) > 1 and not given & {"chain", "schedule"}:
+    elif len(modes) > 1 and not given.keys() & {"chain", "schedule"}:
         yield f"chain: missing: {len(modes)} modes need a [chain] or a [schedule] that picks one of them"
-    # a mode that is wrong in another key still has its name, but it is not known here: no claim on names then
-    names = [mode.name for mode in modes] if None not in modes else None
+    known = _named(given, "modes")
+    names = [name for name in known if name is not None] if None not in known else None  # else: no claim on names
     if parts.get("chain") is not None:
         yield from _chain(parts["chain"], len(modes), names)
     if names is None:
@@ -145,9 +151,14 @@ def _chain(chain: Any, modes: int, names: list[str] | None) -> Iterator[str]:
     elif isinstance(initial, str):
         if names is not None and initial not in names:
             yield f"chain.initial: {shown(initial)} is an {unknown(initial, ['stationary', *names], 'mode')}"
-    elif len(initial) != modes:
+    else:
+        yield from _probabilities(initial, modes)
+
+
+def _probabilities(initial: tuple[float, ...], modes: int) -> Iterator[str]:
+    if len(initial) != modes:
         yield f"chain.initial: {len(initial)} probabilities, but {modes} modes"
-    elif min(initial) < 0:
+    if initial and min(initial) < 0:
         yield f"chain.initial: {min(initial):g} must be at least 0"
-    elif abs(math.fsum(initial) - 1) > PROBABILITY:
+    elif initial and abs(math.fsum(initial) - 1) > PROBABILITY:
         yield f"chain.initial: the probabilities sum to {math.fsum(initial):.12g}, not 1"

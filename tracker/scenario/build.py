@@ -52,7 +52,7 @@ def build_modes(scenario: Scenario) -> tuple[Mode, ...]:
     start = scenario.start_mean
     costs = [keys.build() for keys in scenario.modes]
     places = [place_of("modes", i, keys) for i, keys in enumerate(scenario.modes)]
-    lowest = [_lowest(place, cost, start) for place, cost in zip(places, costs, strict=True)]
+    lowest = _lowest(places, costs, start)
     points = [np.ascontiguousarray(found.points, dtype=np.float64) for found in lowest]
     modes = []
     for i, (keys, cost, found) in enumerate(zip(scenario.modes, costs, lowest, strict=True)):
@@ -69,11 +69,16 @@ def classifies(modes: tuple[Mode, ...]) -> bool:
     return all(isinstance(mode.cost, Logistic) for mode in modes)
 
 
-def _lowest(place: str, cost: Any, start: Array) -> Minimisers:
-    try:
-        return global_minimisers(cost, start)
-    except ValueError as error:
-        raise ScenarioError([f"{place}: {error}"]) from error
+def _lowest(places: list[str], costs: list[Any], start: Array) -> list[Minimisers]:
+    found, problems = [], []
+    for place, cost in zip(places, costs, strict=True):
+        try:
+            found.append(global_minimisers(cost, start))
+        except ValueError as error:
+            problems.append(f"{place}: {error}")
+    if problems:
+        raise ScenarioError(problems)
+    return found
 
 
 def measured(cost: Any, theta: Array) -> Array:

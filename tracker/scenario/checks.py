@@ -33,9 +33,8 @@ def checked(data: Mapping[str, Any]) -> Scenario:
     from tracker.scenario.addresses import sweep_problems  # it comes back here for each value
 
     parts, problems = _fields(data)
-    problems += disagreements(parts, set(data))
-    if not problems:
-        problems = sweep_problems(parts)
+    problems += disagreements(parts, data)
+    problems += sweep_problems(parts.get("sweep", {}), parts if not problems else data, valid=not problems)
     if problems:
         raise ScenarioError(problems)
     return Scenario.model_validate(parts)
@@ -97,13 +96,25 @@ def _entry(table: str, item: Any) -> tuple[Keys | None, list[Problem]]:
     if not isinstance(item, dict):
         return None, [Problem((), f"{shown(item)} must be a table, written [[{table}]]")]
     if key not in item:
-        return None, [Problem((key,), f"missing: {MEANINGS[key]} (known: {', '.join(families)})")]
+        missing = Problem((key,), f"missing: {MEANINGS[key]} (known: {', '.join(families)})")
+        return None, [missing, *_common_problems(base, item, key)]
     chosen = item[key]
     if not isinstance(chosen, str) or chosen not in families:
         what = "family" if table == "modes" else "kind"
-        return None, [Problem((key,), f"{shown(chosen)} is an {unknown(str(chosen), families, what)}")]
+        wrong = Problem((key,), f"{shown(chosen)} is an {unknown(str(chosen), families, what)}")
+        return None, [wrong, *_common_problems(base, item, key)]
     model = families[chosen]
     try:
         return model.model_validate(item), []
     except ValidationError as error:
         return None, problems_of(error, item, model)
+
+
+def _common_problems(base: type[Keys], item: Mapping[str, Any], chosen: str) -> list[Problem]:
+    """Check the keys that all families share, where nobody knows which family is meant."""
+    shared = {**{key: item[key] for key in base.model_fields if key in item}, chosen: ""}
+    try:
+        base.model_validate({key: value for key, value in shared.items() if key in base.model_fields})
+    except ValidationError as error:
+        return problems_of(error, shared, base)
+    return []

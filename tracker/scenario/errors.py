@@ -57,10 +57,16 @@ def line(place: str, problem: Problem) -> str:
     return f"{place}{joint}{path}: {problem.text}"
 
 
+def name_of(item: Any) -> str | None:
+    """Return the name of an entry of an array of tables, a model or a table that may be wrong in other keys."""
+    name = item.get("name") if isinstance(item, dict) else getattr(item, "name", None)
+    return name if isinstance(name, str) else None
+
+
 def place_of(table: str, index: int, item: Any) -> str:
     """Name an entry of an array of tables by its index, and its name if that is known."""
-    name = item.get("name") if isinstance(item, dict) else getattr(item, "name", None)
-    if isinstance(name, str) and _BARE.fullmatch(name):
+    name = name_of(item)
+    if name is not None and _BARE.fullmatch(name):
         return f'{table}[{index}] "{name}"'
     return f"{table}[{index}]"
 
@@ -171,22 +177,23 @@ def _explain(item: Mapping[str, Any], path: Path, model: type[BaseModel] | None)
     elif kind == "extra_forbidden":
         yield Problem(path, unknown(str(path[-1]), _keys(_table(model, path[:-1])), "key"))
     elif kind == "value_error":
-        yield from _from_validator(context["error"], item["input"], path, _keys(_table(model, path)))
+        yield from _from_validator(context["error"], item["input"], path, model)
     else:
         yield Problem(path, f"{shown(item['input'])} {_rule(kind, context, item)}")
 
 
-def _from_validator(error: ValueError, value: Any, path: Path, keys: list[str]) -> Iterator[Problem]:
+def _from_validator(error: ValueError, value: Any, path: Path, model: type[BaseModel] | None) -> Iterator[Problem]:
     if isinstance(error, ValidationError):
         for problem in problems_of(error, value, None):
             yield Problem((*path, *problem.path), problem.text)
         return
     for text in getattr(error, "problems", [str(error)]):
-        # the check of a whole table says which key it means: "curvature: not symmetric", "Q[0] sums to 1"
+        # a check says which key of the table, or beside it, it means: "curvature: not symmetric", "Q[0] sums to 1"
         named = _NAMED.fullmatch(text)
-        if named and named["key"] in keys:
+        homes = [home for home in (path, path[:-1]) if named and named["key"] in _keys(_table(model, home))]
+        if named and homes:
             indices = map(int, re.findall(r"\d+", named["indices"]))
-            yield Problem((*path, named["key"], *indices), named["rest"])
+            yield Problem((*homes[0], named["key"], *indices), named["rest"])
         else:
             yield Problem(path, f"{shown(value)} {text}" if text.startswith("must ") else text)
 

@@ -7,11 +7,12 @@ as a ``ScenarioError``.
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from tracker import chain as hidden_chain
 from tracker.costs.base import CostKeys, noise_factor
@@ -61,11 +62,13 @@ class Chain(Keys):
     Q: Matrix
     initial: Annotated[str | tuple[Number, ...], BeforeValidator(_tuple)] = "stationary"
 
-    @model_validator(mode="after")
-    def _is_generator(self) -> Self:
-        if problems := hidden_chain.problems(self.Q, self.alpha):
+    @field_validator("Q")
+    @classmethod
+    def _is_generator(cls, Q: Matrix, others: ValidationInfo) -> Matrix:
+        # a check of this key, not of the table: an alpha or initial that is wrong by itself hides nothing of it
+        if problems := hidden_chain.problems(Q, others.data.get("alpha")):
             raise ScenarioError(problems)
-        return self
+        return Q
 
 
 Switch = Annotated[tuple[Step, Name], BeforeValidator(_tuple)]
@@ -79,13 +82,14 @@ class Schedule(Keys):
     @model_validator(mode="after")
     def _increasing(self) -> Self:
         steps = [step for step, _ in self.switches]
-        if steps[0] != 0:
-            raise ValueError(f"switches[0][0]: {steps[0]} must be 0: the schedule says the first mode too")
-        late = next((n for n in range(1, len(steps)) if steps[n] <= steps[n - 1]), None)
-        if late is not None:
-            raise ValueError(
-                f"switches[{late}][0]: {steps[late]} must be greater than {steps[late - 1]}, the step before"
-            )
+        problems = [f"switches[0][0]: {steps[0]} must be 0: the schedule says the first mode too"] if steps[0] else []
+        problems += [
+            f"switches[{n + 1}][0]: {late} must be greater than {before}, the step before"
+            for n, (before, late) in enumerate(pairwise(steps))
+            if late <= before
+        ]
+        if problems:
+            raise ScenarioError(problems)
         return self
 
 
@@ -132,7 +136,8 @@ class Scenario(Keys):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        if problems := disagreements(self.parts(), self.model_fields_set):
+        parts = self.parts()
+        if problems := disagreements(parts, parts):
             raise ScenarioError(problems)
         return self
 

@@ -1,0 +1,91 @@
+"""What a resumed run would take over, seen from outside: shards of the journal, and snapshots of shards under way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from tracker.runs.checkpoints import place_of, steps_held
+from tracker.runs.records import read_journal, shards_of
+from tracker.runs.storage import CHECKPOINTS, JOURNAL, RESULT, SHARDS, SUMMARY, hash_of_file, shard_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tracker.runs.records import Entry, Manifest
+
+CHEAP = 300e6  # bytes that are read and checked without being asked: a second or so
+
+
+class Kept(NamedTuple):
+    """What is kept of a run.
+
+    Attributes
+    ----------
+    part : float
+        Of all steps, 0 to 1: those that a resume would not compute again.
+    unusable : tuple of str
+        Files that should hold something and do not.
+    verified : bool
+        Whether the content of the files was checked, not only whether they are there.
+    """
+
+    trials: int
+    shards: int
+    part: float
+    unusable: tuple[str, ...]
+    verified: bool
+
+
+def kept_of(path: Path, manifest: Manifest, verify: bool | None) -> Kept:
+    """Return what is kept of the run in ``path``; ``verify`` None: where that is cheap."""
+    names = (RESULT, SUMMARY) if manifest.complete else (SHARDS, CHECKPOINTS)
+    checked = verify if verify is not None else sum(_size(path / name) for name in names) <= CHEAP
+    return (_finished if manifest.complete else _under_way)(path, manifest, checked)
+
+
+def _finished(path: Path, manifest: Manifest, verify: bool) -> Kept:
+    unusable = tuple(name for name, sha256 in manifest.files.items() if not _is_whole(path / name, sha256, verify))
+    return Kept(manifest.trials, len(shards_of(manifest)), 1.0, unusable, verify)
+
+
+def _under_way(path: Path, manifest: Manifest, verify: bool) -> Kept:
+    shards, entries = shards_of(manifest), _entries(path, manifest)
+    trials = kept = 0
+    steps, unusable = 0.0, []
+    for index, those in enumerate(shards):
+        file = path / SHARDS / shard_name(index)
+        entry = entries.get(index)
+        if entry is not None and entry.is_of(those, file.name) and _is_whole(file, entry.sha256, verify):
+            trials, kept = trials + len(those), kept + 1
+            continue
+        if entry is not None:
+            unusable.append(f"{SHARDS}/{file.name}")
+        place = place_of(path / CHECKPOINTS, manifest.identity, index)
+        held = steps_held(place, verify=verify)
+        steps += len(those) * (held or 0.0)
+        if held is None and (path / CHECKPOINTS / file.name).exists():
+            unusable.append(f"{CHECKPOINTS}/{file.name}")
+    part = (trials + steps / manifest.steps) / manifest.trials
+    return Kept(trials, kept, part, tuple(unusable), verify)
+
+
+def _entries(path: Path, manifest: Manifest) -> dict[int, Entry]:
+    try:
+        return read_journal((path / JOURNAL).read_bytes(), manifest.identity).entries
+    except OSError:
+        return {}
+
+
+def _is_whole(file: Path, sha256: str, verify: bool) -> bool:
+    try:
+        return hash_of_file(file) == sha256 if verify else file.is_file()
+    except OSError:
+        return False
+
+
+def _size(path: Path) -> float:
+    """Return the bytes of a file, or of the files in a folder; 0 for what is not there, or just went."""
+    try:
+        return float(sum(file.stat().st_size for file in (path.iterdir() if path.is_dir() else (path,))))
+    except OSError:
+        return 0.0
