@@ -224,7 +224,7 @@ def _refuse_another(folder: Path, scenario: Scenario, manifest: Manifest) -> Non
     if found.identity == manifest.identity and found.data == manifest.data:
         return
     try:
-        before = load(folder / SCENARIO).content()
+        before = load(folder / SCENARIO, plugins=scenario.packages).content()
     except (ScenarioError, OSError):
         before = {}
     raise RunDiffers(folder, differences(found, manifest, before, scenario.content()) or ["its scenario file"])
