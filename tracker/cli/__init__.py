@@ -56,6 +56,15 @@ Settings = Annotated[
         "E.g. chain.alpha=1e-4, 'samplers.\\*.epsilon=1e-3', 'modes.left.minimum=[0, 1]'.",
     ),
 ]
+Plugins = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-plugins",
+        metavar="NAME",
+        help="Use the costs and samplers of an installed package, by the name it is installed under: its code is run. "
+        "Repeatable.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 MaxSteps = Annotated[
     float | None, typer.Option("--max-steps", min=1, help="Steps of all trials and samplers.", show_default="1e11")
@@ -115,6 +124,7 @@ def run(
         ),
     ] = "threads",
     settings: Settings = None,
+    plugins: Plugins = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the run in the directory, if there is one.")
     ] = False,
@@ -143,7 +153,12 @@ def run(
     from tracker.cli.run import Wishes, run_file
 
     limits = _limits(max_steps, max_memory, max_disk)
-    run_file(file, Wishes(out, workers, engine, settings or [], limits, replace, resume, json, quiet, not no_report))
+    run_file(
+        file,
+        Wishes(
+            out, workers, engine, settings or [], plugins or [], limits, replace, resume, json, quiet, not no_report
+        ),
+    )
 
 
 @app.command()
@@ -160,6 +175,7 @@ def report(
         Literal["pdf", "svg", "png"] | None,
         typer.Option(help="Write each figure alone, too, into figures/ beside the page."),
     ] = None,
+    plugins: Plugins = None,
 ) -> None:
     """Write the page of a run or a sweep: one HTML file that needs nothing else.
 
@@ -171,7 +187,7 @@ def report(
     """
     from tracker.cli.report import report_run
 
-    report_run(folder, out, figures)
+    report_run(folder, out, figures, plugins or [])
 
 
 @app.command()
@@ -189,6 +205,7 @@ def compare(
             "mean_square_error, excess_cost, recovery. Repeatable.",
         ),
     ] = None,
+    plugins: Plugins = None,
     json: Json = False,
 ) -> None:
     """Compare two runs on the same trials: ratios with 95 % intervals, and in how many trials the second is better.
@@ -203,7 +220,7 @@ def compare(
     """
     from tracker.cli.compare import compare_runs
 
-    compare_runs(first, second, out, fail_if or [], json)
+    compare_runs(first, second, out, fail_if or [], json, plugins or [])
 
 
 @app.command()
@@ -270,6 +287,7 @@ def limit(
         ),
     ] = None,
     settings: Settings = None,
+    plugins: Plugins = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write a page and its figures.", show_default="none")
     ] = None,
@@ -305,6 +323,7 @@ def limit(
         resolution,
         path,
         settings or [],
+        plugins or [],
         _limits(max_steps, None, None),
         out,
         workers,
@@ -318,6 +337,7 @@ def limit(
 def validate(
     file: File,
     settings: Settings = None,
+    plugins: Plugins = None,
     json: Json = False,
     max_steps: MaxSteps = None,
     max_memory: MaxMemory = None,
@@ -336,7 +356,7 @@ def validate(
     """
     from tracker.cli.validate import validate_file
 
-    validate_file(file, settings or [], _limits(max_steps, max_memory, max_disk), json)
+    validate_file(file, settings or [], plugins or [], _limits(max_steps, max_memory, max_disk), json)
 
 
 @app.command()
@@ -366,6 +386,7 @@ def sweep(
         ),
     ] = "threads",
     settings: Settings = None,
+    plugins: Plugins = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue; points that are finished are only read.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing sweep.")] = False,
     no_report: Annotated[
@@ -395,7 +416,9 @@ def sweep(
     from tracker.cli.sweep import sweep_file
 
     limits = _limits(max_steps, max_memory, max_disk)
-    wishes = Wishes(out, workers, engine, settings or [], limits, replace, resume, json, quiet, not no_report)
+    wishes = Wishes(
+        out, workers, engine, settings or [], plugins or [], limits, replace, resume, json, quiet, not no_report
+    )
     sweep_file(file, wishes, metric)
 
 
@@ -420,6 +443,7 @@ def export(
     sampler: Annotated[
         str | None, typer.Option(help="The sampler for --arviz.", show_default="all, along an axis of their own")
     ] = None,
+    plugins: Plugins = None,
 ) -> None:
     """Write a finished run for other programs: CSV for anything, a DataTree for ArviZ.
 
@@ -433,7 +457,7 @@ def export(
     """
     from tracker.cli.export import export_run
 
-    export_run(run, csv, arviz, sampler)
+    export_run(run, csv, arviz, sampler, plugins or [])
 
 
 @app.command()

@@ -15,14 +15,16 @@ if TYPE_CHECKING:
     from tracker.reports.compare import Change
 
 
-def compare_runs(first: Path, second: Path, out: Path | None, fail_if: Sequence[str], json: bool) -> None:
+def compare_runs(
+    first: Path, second: Path, out: Path | None, fail_if: Sequence[str], json: bool, plugins: Sequence[str] = ()
+) -> None:
     """Print and draw what changed from ``first`` to ``second``; a condition that holds is exit code 6."""
     from tracker.reports.compare import NotPaired, as_rows, compare, page
     from tracker.reports.conditions import failures, parse_condition
 
     try:
         conditions = [parse_condition(text) for text in fail_if]
-        one, two = opened(first), opened(second)
+        one, two = opened(first, plugins), opened(second, plugins)
         changes = compare(one, two)
         failed = failures(changes, conditions)
     except NotPaired as error:

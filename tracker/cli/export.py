@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 from tracker.cli.guard import EXISTS, USAGE, Refused
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from tracker.runs import Run
 
 
-def export_run(path: Path, csv: Path | None, arviz: Path | None, sampler: str | None) -> None:
+def export_run(
+    path: Path, csv: Path | None, arviz: Path | None, sampler: str | None, plugins: Sequence[str] = ()
+) -> None:
     """Write the run in ``path`` as CSV, as a DataTree for ArviZ, or both."""
     if csv is None and arviz is None:
         raise Refused(USAGE, "nothing to write: give --csv DIR, --arviz FILE, or both")
@@ -20,7 +23,7 @@ def export_run(path: Path, csv: Path | None, arviz: Path | None, sampler: str | 
     from tracker.runs.export import to_csv
 
     try:
-        run = open_run(path)
+        run = open_run(path, plugins=plugins)
     except CorruptRun as error:
         raise Refused(EXISTS, str(error)) from None
     if csv is not None:

@@ -85,6 +85,6 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
                 raise
             for problem in problems:
                 say(problem)
-            raise typer.Exit(INVALID) from None
+            raise typer.Exit(USAGE if getattr(error, "usage", False) else INVALID) from None
 
     return inner

@@ -26,6 +26,7 @@ def check_file(
     resolution: float | None,
     path: float | None,
     settings: Sequence[str],
+    plugins: Sequence[str],
     limits: Mapping[str, float],
     out: Path | None,
     workers: int | None,
@@ -36,7 +37,7 @@ def check_file(
     from tracker.scenario import load
 
     ladder = None if epsilons is None else _numbers(epsilons)
-    scenario = load(file, settings)
+    scenario = load(file, settings, plugins)
 
     from tracker.convergence import check_limit
     from tracker.convergence.request import TooManySteps

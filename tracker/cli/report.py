@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tracker.cli.guard import EXISTS, Refused, say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from tracker.reports.drawing import Format
@@ -15,14 +16,14 @@ if TYPE_CHECKING:
 PAGE = "report.html"
 
 
-def report_run(folder: Path, out: Path | None, figures: Format | None) -> None:
+def report_run(folder: Path, out: Path | None, figures: Format | None, plugins: Sequence[str] = ()) -> None:
     """Write the page of the run or sweep in ``folder``, and say where it is."""
     from tracker.reports.report import write_figures
     from tracker.reports.sweep_page import write_sweep_figures
     from tracker.runs import Run
     from tracker.runs.sweep_reading import is_sweep
 
-    result = opened_sweep(folder) if is_sweep(folder) else opened(folder)
+    result = opened_sweep(folder, plugins) if is_sweep(folder) else opened(folder, plugins)
     page = out if out is not None else folder / PAGE
     say("writing the report")
     result.report(page)
@@ -38,21 +39,21 @@ def report_run(folder: Path, out: Path | None, figures: Format | None) -> None:
             print(path)
 
 
-def opened(folder: Path) -> Run:
+def opened(folder: Path, plugins: Sequence[str] = ()) -> Run:
     """Return the finished run in ``folder``, or refuse."""
     from tracker.runs import CorruptRun, open_run
 
     try:
-        return open_run(folder)
+        return open_run(folder, plugins=plugins)
     except CorruptRun as error:
         raise Refused(EXISTS, f"{folder}: {error.reason}") from None
 
 
-def opened_sweep(folder: Path) -> Sweep:
+def opened_sweep(folder: Path, plugins: Sequence[str] = ()) -> Sweep:
     """Return the finished sweep in ``folder``, or refuse."""
     from tracker.runs import CorruptRun, open_sweep
 
     try:
-        return open_sweep(folder)
+        return open_sweep(folder, plugins=plugins)
     except CorruptRun as error:
         raise Refused(EXISTS, f"{folder}: {error.reason}") from None

@@ -32,6 +32,7 @@ class Wishes(NamedTuple):
     workers: int | None = None
     engine: str = "threads"
     settings: Sequence[str] = ()
+    plugins: Sequence[str] = ()
     limits: Mapping[str, float] = MappingProxyType({})
     replace: bool = False
     resume: bool = False
@@ -46,7 +47,7 @@ def run_file(file: Path, wishes: Wishes) -> None:
 
     if wishes.replace and wishes.resume:
         raise Refused(USAGE, "--replace begins anew, --resume continues: choose one")
-    scenario = load(file, wishes.settings)
+    scenario = load(file, wishes.settings, wishes.plugins)
     if scenario.sweep:
         address = next(iter(scenario.sweep))
         line = f"sweep: this file asks for many runs; for one of them: --set sweep={{}} --set {address}=..."
@@ -116,6 +117,7 @@ def command(file: Path, wishes: Wishes) -> str:
     words += ["--workers", str(wishes.workers)] if wishes.workers is not None else []
     words += ["--engine", wishes.engine] if wishes.engine != "threads" else []
     words += [word for setting in wishes.settings for word in ("--set", setting)]
+    words += [word for name in wishes.plugins for word in ("--allow-plugins", name)]
     for key, limit in wishes.limits.items():
         words += [f"--{key.replace('_', '-')}", f"{limit * flags[key]:g}"]
     words += ["--json"] if wishes.json else []

@@ -34,7 +34,7 @@ def sweep_file(file: Path, wishes: Wishes, metric: str) -> None:
         raise Refused(USAGE, f"--metric: {metric!r} is none of {', '.join(METRICS)}")
     if wishes.replace and wishes.resume:
         raise Refused(USAGE, "--replace begins anew, --resume continues: choose one")
-    scenario = load(file, wishes.settings)
+    scenario = load(file, wishes.settings, wishes.plugins)
     _refuse_settings_of_axes(scenario, wishes.settings)
     points = points_of(scenario)
     if refused := sweep_refusals(points, Limits(**wishes.limits)):

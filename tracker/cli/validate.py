@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def validate_file(file: Path, settings: Sequence[str], limits: Mapping[str, float], json: bool) -> None:
+def validate_file(
+    file: Path, settings: Sequence[str], plugins: Sequence[str], limits: Mapping[str, float], json: bool
+) -> None:
     """Print what ``file`` means; problems are raised as a ScenarioError."""
     from tracker.scenario import Limits, load, refusals, warnings
     from tracker.scenario.build import build_modes
 
-    scenario = load(file, settings)
+    scenario = load(file, settings, plugins)
     modes = build_modes(scenario)
     cautions = warnings(scenario, modes)
     facts = findings(scenario, modes)

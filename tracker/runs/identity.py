@@ -11,7 +11,7 @@ from tracker.runs.records import Manifest
 from tracker.simulate import source_fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tracker.scenario import Scenario
 
@@ -25,9 +25,17 @@ def data_files(scenario: Scenario) -> Mapping[str, bytes]:
     return files
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of what computes."""
-    return {"tracker": __version__, **{package: metadata.version(package) for package in PACKAGES}}
+def versions(plugins: Iterable[str] = ()) -> dict[str, str]:
+    """Return the versions of what computes: of the program, and of the packages that it takes costs and samplers from."""
+    own = {"tracker": __version__, **{package: metadata.version(package) for package in PACKAGES}}
+    return own | {f"plugin {package}": _installed(package) for package in plugins}
+
+
+def _installed(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
 
 
 def manifest_of(scenario: Scenario, shard_size: int) -> Manifest:
@@ -38,7 +46,7 @@ def manifest_of(scenario: Scenario, shard_size: int) -> Manifest:
         trials=scenario.trials,
         steps=scenario.steps,
         scenario_sha256=scenario.sha256,
-        versions=versions(),
+        versions=versions(scenario.packages),
         sources=source_fingerprint(),
         shard_size=shard_size,
         text_sha256=sha256(scenario.toml().encode()),

@@ -102,8 +102,8 @@ def _changed(base: Scenario, chosen: Settings, built: set[str]) -> Scenario:
 
     data = base.parts()
     for address, value in chosen:
-        data = put(data, address, value)
-    scenario = checked(data)
+        data = put(data, address, value, base.plugins)
+    scenario = checked(data, base.plugins)
     # The minimisers of a mode are part of being valid, but finding them takes a while: once for all points that share them.
     modes = json.dumps([plain(mode) for mode in scenario.modes], sort_keys=True, default=repr)
     if modes not in built:

@@ -12,11 +12,11 @@ from tracker.runs.identity import differences, manifest_of, sha256
 from tracker.runs.netcdf import array_hash, read_result
 from tracker.runs.result import Run
 from tracker.runs.storage import MANIFEST, RESULT, SCENARIO, SUMMARY, hash_of_file, read_manifest
-from tracker.scenario import ScenarioError, load
+from tracker.scenario import PluginError, ScenarioError, load
 from tracker.simulate import prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,13 +27,15 @@ if TYPE_CHECKING:
 AGAIN = "tracker run --replace computes it again"
 
 
-def open_run(path: str | Path, scenario: Scenario | None = None) -> Run:
+def open_run(path: str | Path, scenario: Scenario | None = None, plugins: Sequence[str] = ()) -> Run:
     """Return the finished run in the directory ``path``.
 
     Parameters
     ----------
     scenario : Scenario, optional
         Needed for a run with costs of one's own, which no file can describe.
+    plugins : sequence of str
+        Installed packages whose costs and samplers the run may use: their code is run.
 
     Raises
     ------
@@ -45,7 +47,7 @@ def open_run(path: str | Path, scenario: Scenario | None = None) -> Run:
     if RESULT not in manifest.files:
         raise CorruptRun(path, "the run is not finished; tracker run --resume finishes it")
     summary = _summary(path, manifest)
-    scenario = scenario or stored_scenario(path, manifest)
+    scenario = scenario or stored_scenario(path, manifest, plugins)
     arrays = _arrays(path, manifest)
     if array_hash(arrays) != summary.get("hash"):
         raise CorruptRun(path, f"{RESULT} does not hold the arrays whose hash is in {SUMMARY}")
@@ -58,7 +60,7 @@ def resumable(path: Path, old: Manifest, scenario: Scenario) -> Scenario:
     if now.identity == old.identity and now.data == old.data:
         return scenario
     try:
-        stored = stored_scenario(path, old)
+        stored = stored_scenario(path, old, scenario.packages)
         before: Mapping[str, Any] = stored.content()
     except CorruptRun:  # damaged, or with costs of one's own: what can be said without understanding it
         stored, before = scenario, _tables(path)
@@ -75,14 +77,16 @@ def _tables(path: Path) -> dict[str, Any]:
         return {}
 
 
-def stored_scenario(path: Path, manifest: Manifest) -> Scenario:
+def stored_scenario(path: Path, manifest: Manifest, plugins: Sequence[str] = ()) -> Scenario:
     """Return the scenario as it was run: from a file unchanged, or changed before the run and written for it."""
     try:
         if sha256((path / SCENARIO).read_bytes()) != manifest.text_sha256:
             raise CorruptRun(path, f"{SCENARIO} was changed since the run")
-        scenario = load(path / SCENARIO)
+        scenario = load(path / SCENARIO, plugins=plugins)
     except OSError as error:
         raise CorruptRun(path, f"{SCENARIO}: {error.strerror or error}") from None
+    except PluginError:  # it is the call that is wrong
+        raise
     except ScenarioError as error:
         raise CorruptRun(path, f"{SCENARIO} cannot be read ({error}); costs of one's own: pass the scenario") from None
     scenario = scenario if scenario.sha256 == manifest.scenario_sha256 else scenario.replace()

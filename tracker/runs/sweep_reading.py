@@ -14,6 +14,8 @@ from tracker.runs.storage import SCENARIO
 from tracker.runs.sweeping import POINTS, SWEEP, TABLE, Outcome, Sweep, ended, read_sweep_manifest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tracker.runs.points import Point
     from tracker.scenario import Scenario
 
@@ -23,13 +25,15 @@ def is_sweep(path: Path) -> bool:
     return (path / SWEEP).is_file()
 
 
-def open_sweep(path: str | Path, scenario: Scenario | None = None) -> Sweep:
+def open_sweep(path: str | Path, scenario: Scenario | None = None, *, plugins: Sequence[str] = ()) -> Sweep:
     """Return the finished sweep in the directory ``path``; points that failed stay failed, nothing is computed.
 
     Parameters
     ----------
     scenario : Scenario, optional
         Needed for a sweep with costs of one's own, which no file can describe.
+    plugins : sequence of str
+        Packages whose costs and samplers may be used.
 
     Raises
     ------
@@ -42,7 +46,7 @@ def open_sweep(path: str | Path, scenario: Scenario | None = None) -> Sweep:
     if not manifest.complete:
         again = shlex.join(["tracker", "sweep", str(given / SCENARIO), "--out", str(given), "--resume"])
         raise CorruptRun(path, f"the sweep is not finished; {again} finishes it")
-    scenario = scenario or stored_scenario(path, manifest)
+    scenario = scenario or stored_scenario(path, manifest, plugins)
     points, entries = points_of(scenario), _entries(path)
     if [f"{POINTS}/{point.folder}" for point in points] != [entry["folder"] for entry in entries]:
         raise CorruptRun(path, f"{TABLE} does not hold the points of {SCENARIO}")

@@ -40,6 +40,7 @@ class Payload(NamedTuple):
 
     packed: bytes
     program: str
+    plugins: tuple[str, ...] = ()
 
 
 class OtherProgram(Exception):
@@ -56,9 +57,9 @@ class Board:
 _boards: list[Board] = []  # of this worker process: one, or none
 
 
-def program() -> str:
+def program(plugins: tuple[str, ...] = ()) -> str:
     """Return what must be the same in two processes for the same bits to come out."""
-    return f"{versions()} {source_fingerprint()}"
+    return f"{versions(plugins)} {source_fingerprint()}"
 
 
 def pack(problem: Problem) -> Payload:
@@ -69,7 +70,8 @@ def pack(problem: Problem) -> Payload:
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         message = f"this scenario cannot be sent to other processes ({error}); use threads"
         raise ValueError(message) from error
-    return Payload(packed, program())
+    plugins = problem.scenario.packages
+    return Payload(packed, program(plugins), plugins)
 
 
 def start_worker(steps: Any, stop: Any) -> None:
@@ -102,8 +104,8 @@ def work(payload: Payload, task: Task) -> Stored:
 
 @lru_cache(maxsize=1)
 def _problem(payload: Payload) -> Problem:
-    if payload.program != program():
-        raise OtherProgram(f"the worker has {program()}, not {payload.program}: install the same version there")
+    if payload.program != (here := program(payload.plugins)):
+        raise OtherProgram(f"the worker has {here}, not {payload.program}: install the same version there")
     problem: Problem = pickle.loads(payload.packed)  # noqa: S301  (from whoever started this worker)
     compile_kernels(problem)  # loads what the parent compiled, from the cache on disk
     return problem

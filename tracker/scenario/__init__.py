@@ -7,12 +7,14 @@ from tracker.scenario.build import Mode, build_modes, classifies, initial_law, s
 from tracker.scenario.errors import ScenarioError
 from tracker.scenario.forecast import Limits, PredictedCost, predicted_cost, refusals, step_nanoseconds
 from tracker.scenario.model import Scenario, load, parse
+from tracker.scenario.plugins import PluginError
 from tracker.scenario.schema import json_schema
 from tracker.scenario.stability import regime, regimes, stability_limits, warnings
 
 __all__ = [
     "Limits",
     "Mode",
+    "PluginError",
     "PredictedCost",
     "Scenario",
     "ScenarioError",

@@ -14,11 +14,17 @@ from pydantic import BaseModel
 from tracker.keys import Keys
 from tracker.scenario import reading
 from tracker.scenario.errors import ScenarioError, name_of, nearest, shown
+from tracker.scenario.families import Families, families_with
 from tracker.scenario.model import Chain, Gaussian, Scenario, Schedule
 from tracker.scenario.own import OwnCost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from tracker.scenario.plugins import Plugin
+
+    Plugins = Sequence[Plugin]
+    Table = Mapping[str, Families]
 
 MOST_CASES = 10_000
 PLAIN_TABLES: dict[str, type[Keys]] = {"chain": Chain, "schedule": Schedule, "start": Gaussian}
@@ -28,10 +34,10 @@ def with_settings(scenario: Scenario, settings: Sequence[str]) -> Scenario:
     """Return the scenario with each ``"ADDRESS=VALUE"`` carried out; VALUE is TOML. Checked again."""
     from tracker.scenario.checks import checked
 
-    return checked(assigned(scenario.parts(), settings))
+    return checked(assigned(scenario.parts(), settings, scenario.plugins), scenario.plugins)
 
 
-def assigned(data: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
+def assigned(data: Mapping[str, Any], settings: Iterable[str], plugins: Plugins = ()) -> dict[str, Any]:
     """Return ``data`` with each ``"ADDRESS=VALUE"`` carried out in turn; VALUE is TOML."""
     changed, problems = dict(data), []
     for setting in settings:
@@ -40,7 +46,7 @@ def assigned(data: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]
             problems.append(f"--set {shown(setting)[1:-1]}: must be KEY=VALUE")
             continue
         try:
-            changed = put(changed, address.strip(), reading.value(text.strip()))
+            changed = put(changed, address.strip(), reading.value(text.strip()), plugins)
         except ScenarioError as error:
             problems += [f"--set {address.strip()}: {problem}" for problem in error.problems]
     if problems:
@@ -48,9 +54,10 @@ def assigned(data: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]
     return changed
 
 
-def put(data: Mapping[str, Any], address: str, value: Any) -> dict[str, Any]:
+def put(data: Mapping[str, Any], address: str, value: Any, plugins: Plugins = ()) -> dict[str, Any]:
     """Return ``data`` with ``value`` at ``address``."""
-    if (wrong := _unknown_address(data, address)) is not None:
+    families = families_with(plugins)
+    if (wrong := _unknown_address(data, address, families)) is not None:
         raise ScenarioError([wrong])
     top, *rest = address.split(".")
     if not rest:
@@ -59,14 +66,14 @@ def put(data: Mapping[str, Any], address: str, value: Any) -> dict[str, Any]:
         return {**data, top: _within(data.get(top), rest, value)}
     chosen, *path = rest
     entries = [
-        _within(entry, path, value) if _is_meant(entry, index, chosen, path[0]) else entry
+        _within(entry, path, value) if _is_meant(entry, index, chosen, path[0], families) else entry
         for index, entry in enumerate(data[top])
     ]
     return {**data, top: entries}
 
 
-def _unknown_address(data: Mapping[str, Any], address: str) -> str | None:
-    known = dict.fromkeys(_addresses(data))
+def _unknown_address(data: Mapping[str, Any], address: str, families: Table) -> str | None:
+    known = dict.fromkeys(_addresses(data, families))
     if address in known:
         return None
     guess = nearest(address, known)
@@ -81,41 +88,37 @@ def _within(table: Any, path: Sequence[str], value: Any) -> dict[str, Any]:
     return content
 
 
-def _is_meant(entry: Any, index: int, chosen: str, key: str) -> bool:
-    return (chosen == "*" and key in dict(_keys(_model(entry)))) or chosen == _label(entry, index)
+def _is_meant(entry: Any, index: int, chosen: str, key: str, families: Table) -> bool:
+    return (chosen == "*" and key in dict(_keys(_model(entry, families)))) or chosen == _label(entry, index)
 
 
 def _label(entry: Any, index: int) -> str:
     return name_of(entry) or str(index)
 
 
-def _addresses(data: Mapping[str, Any]) -> Iterator[str]:
+def _addresses(data: Mapping[str, Any], families: Table) -> Iterator[str]:
     """List every address that ``data`` has room for."""
-    from tracker.scenario.checks import FAMILIES  # it needs this module for the sweep
-
     yield from Scenario.model_fields
     for table, model in PLAIN_TABLES.items():
         yield from (f"{table}.{key}" for key in dict(_keys(model)))
-    for table in FAMILIES:
+    for table in families:
         entries = data.get(table, ())
         for index, entry in enumerate(entries if isinstance(entries, (list, tuple)) else ()):
-            for key, _ in _keys(_model(entry)):
+            for key, _ in _keys(_model(entry, families)):
                 yield f"{table}.{_label(entry, index)}.{key}"
                 yield f"{table}.*.{key}"
 
 
-def _model(entry: Any) -> type[BaseModel] | None:
-    from tracker.scenario.checks import FAMILIES
-
+def _model(entry: Any, families: Table) -> type[BaseModel] | None:
     if isinstance(entry, OwnCost):
         return None
     if isinstance(entry, Keys):
         return type(entry)
     if not isinstance(entry, dict):
         return None
-    for key, families, _ in FAMILIES.values():
-        if isinstance(entry.get(key), str) and entry[key] in families:
-            return families[entry[key]]
+    for key, known, _ in families.values():
+        if isinstance(entry.get(key), str) and entry[key] in known:
+            return known[entry[key]]
     return None
 
 
@@ -131,37 +134,42 @@ def _keys(model: type[BaseModel] | None) -> Iterator[tuple[str, Any]]:
                 yield from ((f"{key}.{k}", f) for k, f in _keys(kind))
 
 
-def sweep_problems(sweep: Mapping[str, Sequence[Any]], given: Mapping[str, Any], *, valid: bool) -> list[str]:
+def sweep_problems(
+    sweep: Mapping[str, Sequence[Any]], given: Mapping[str, Any], plugins: Plugins, *, valid: bool
+) -> list[str]:
     """Check the addresses of a sweep; each value in its place, too, where what is ``given`` is ``valid`` otherwise."""
     cases = prod(len(values) for values in sweep.values())
     if cases > MOST_CASES:
         return [f"sweep: {cases} cases are too many, at most {MOST_CASES}"]
     base = {key: part for key, part in given.items() if key != "sweep"}
-    problems = []
+    families = families_with(plugins)
+    problems: list[str] = []
     for address, values in sweep.items():
         place = f'sweep."{shown(address)[1:-1]}"'
-        wrong = "a sweep cannot be swept" if address == "sweep" else _unknown_address(base, address)
+        wrong = "a sweep cannot be swept" if address == "sweep" else _unknown_address(base, address, families)
         if wrong is None and valid:
-            problems += _value_problems(place, base, address, values)
-        elif wrong is not None and (valid or not _is_unclear(base, address)):
+            problems += _value_problems(place, base, address, values, plugins)
+        elif wrong is not None and (valid or not _is_unclear(base, address, families)):
             problems.append(f"{place}: {wrong}")
     return problems
 
 
-def _value_problems(place: str, base: Mapping[str, Any], address: str, values: Sequence[Any]) -> Iterator[str]:
+def _value_problems(
+    place: str, base: Mapping[str, Any], address: str, values: Sequence[Any], plugins: Plugins
+) -> Iterator[str]:
     from tracker.scenario.checks import checked
 
     for index, value in enumerate(values):
         try:
-            checked(put(base, address, value))
+            checked(put(base, address, value, plugins), plugins)
         except ScenarioError as error:
             yield from (f"{place}[{index}]: {problem}" for problem in error.problems)
 
 
-def _is_unclear(given: Mapping[str, Any], address: str) -> bool:
+def _is_unclear(given: Mapping[str, Any], address: str, families: Table) -> bool:
     """Tell whether an address goes into a table with an entry of which nobody can say what keys it has."""
-    from tracker.scenario.checks import FAMILIES
-
     table = address.partition(".")[0]
     entries = given.get(table, ())
-    return table in FAMILIES and (not isinstance(entries, (list, tuple)) or None in map(_model, entries))
+    if table not in families:
+        return False
+    return not isinstance(entries, (list, tuple)) or any(_model(entry, families) is None for entry in entries)

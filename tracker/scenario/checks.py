@@ -7,40 +7,33 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from tracker.costs import COSTS
-from tracker.costs.base import CostKeys
 from tracker.keys import Keys
-from tracker.samplers import SAMPLERS
-from tracker.samplers.base import SamplerKeys
 from tracker.scenario.agreement import disagreements
 from tracker.scenario.errors import MOST_PER_TABLE, Problem, ScenarioError, line, place_of, problems_of, shown, unknown
-from tracker.scenario.model import INTERVENTIONS, MOST_TABLES, Chain, Gaussian, Scenario, Schedule
+from tracker.scenario.families import Families, families_with
+from tracker.scenario.model import MOST_TABLES, Chain, Gaussian, Scenario, Schedule
+from tracker.scenario.plugins import offered
 from tracker.scenario.words import MEANINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-# table -> (the key that chooses the family, the families, the class of all families)
-FAMILIES: dict[str, tuple[str, Mapping[str, type[Keys]], type[Keys]]] = {
-    "interventions": ("kind", INTERVENTIONS, Keys),
-    "modes": ("cost", COSTS, CostKeys),
-    "samplers": ("kind", SAMPLERS, SamplerKeys),
-}
+    from tracker.scenario.plugins import Plugin
 
 
-def checked(data: Mapping[str, Any]) -> Scenario:
+def checked(data: Mapping[str, Any], plugins: Sequence[Plugin] = ()) -> Scenario:
     """Return the scenario that ``data`` describes; its tables are dicts, or models that are valid already."""
     from tracker.scenario.addresses import sweep_problems  # it comes back here for each value
 
-    parts, problems = _fields(data)
+    parts, problems = _fields(data, families_with(plugins))
     problems += disagreements(parts, data)
-    problems += sweep_problems(parts.get("sweep", {}), parts if not problems else data, valid=not problems)
+    problems += sweep_problems(parts.get("sweep", {}), parts if not problems else data, plugins, valid=not problems)
     if problems:
         raise ScenarioError(problems)
-    return Scenario.model_validate(parts)
+    return Scenario.model_validate(parts).with_plugins(plugins)
 
 
-def _fields(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def _fields(data: Mapping[str, Any], families: Mapping[str, Families]) -> tuple[dict[str, Any], list[str]]:
     """Return the fields that are valid by themselves; an entry of an array of tables that is not stands as None."""
     known = Scenario.model_fields
     strangers = [key for key in data if key not in known]
@@ -50,8 +43,8 @@ def _fields(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         if key not in data:
             if field.is_required():
                 problems.append(f"{key}: missing: {MEANINGS[key]}")
-        elif key in FAMILIES:
-            parts[key], found = _entries(key, data[key])
+        elif key in families:
+            parts[key], found = _entries(key, data[key], families[key])
             problems += found
         else:
             try:
@@ -72,7 +65,7 @@ def _table_model(key: str) -> type[Keys] | None:
     return models.get(key)
 
 
-def _entries(table: str, raw: Any) -> tuple[tuple[Any, ...], list[str]]:
+def _entries(table: str, raw: Any, families: Families) -> tuple[tuple[Any, ...], list[str]]:
     required = Scenario.model_fields[table].is_required()
     if not isinstance(raw, (list, tuple)):
         return (), [f"{table}: {shown(raw)} must be a list of tables, written [[{table}]]"]
@@ -82,28 +75,28 @@ def _entries(table: str, raw: Any) -> tuple[tuple[Any, ...], list[str]]:
         return (), [f"{table}: {len(raw)} entries are too many, at most {MOST_TABLES}"]
     entries, problems = [], []
     for index, item in enumerate(raw):
-        entry, found = _entry(table, item)
+        entry, found = _entry(table, item, families)
         place = place_of(table, index, item)
         entries.append(entry)
         problems += [line(place, problem) for problem in found]
     return tuple(entries), problems
 
 
-def _entry(table: str, item: Any) -> tuple[Keys | None, list[Problem]]:
-    key, families, base = FAMILIES[table]
+def _entry(table: str, item: Any, families: Families) -> tuple[Keys | None, list[Problem]]:
+    key, known, base = families
     if isinstance(item, base):
         return item, []
     if not isinstance(item, dict):
         return None, [Problem((), f"{shown(item)} must be a table, written [[{table}]]")]
     if key not in item:
-        missing = Problem((key,), f"missing: {MEANINGS[key]} (known: {', '.join(families)})")
+        missing = Problem((key,), f"missing: {MEANINGS[key]} (known: {', '.join(known)})")
         return None, [missing, *_common_problems(base, item, key)]
     chosen = item[key]
-    if not isinstance(chosen, str) or chosen not in families:
+    if not isinstance(chosen, str) or chosen not in known:
         what = "family" if table == "modes" else "kind"
-        wrong = Problem((key,), f"{shown(chosen)} is an {unknown(str(chosen), families, what)}")
-        return None, [wrong, *_common_problems(base, item, key)]
-    model = families[chosen]
+        way = offered(table, str(chosen)) or f"is an {unknown(str(chosen), known, what)}"
+        return None, [Problem((key,), f"{shown(chosen)} {way}"), *_common_problems(base, item, key)]
+    model = known[chosen]
     try:
         return model.model_validate(item), []
     except ValidationError as error:

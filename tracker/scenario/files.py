@@ -9,23 +9,25 @@ from tracker.costs import COSTS
 from tracker.costs.table import DataFile, read_data
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from tracker.costs.base import CostKeys
+    from tracker.scenario.plugins import Plugin
 
 
-def attached(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def attached(data: Mapping[str, Any], folder: Path, plugins: Sequence[Plugin] = ()) -> dict[str, Any]:
     """Return ``data`` with the files that its modes name read from ``folder``; a file that several name is read once."""
     modes = data.get("modes")
     if not isinstance(modes, (list, tuple)):
         return dict(data)
     read: dict[str, DataFile] = {}
-    return {**data, "modes": [_with_files(mode, folder, read) for mode in modes]}
+    costs = {**COSTS, **{plugin.name: plugin.keys for plugin in plugins if plugin.table == "modes"}}
+    return {**data, "modes": [_with_files(mode, folder, read, costs) for mode in modes]}
 
 
-def _with_files(mode: Any, folder: Path, read: dict[str, DataFile]) -> Any:
-    family = COSTS.get(mode["cost"]) if isinstance(mode, dict) and isinstance(mode.get("cost"), str) else None
+def _with_files(mode: Any, folder: Path, read: dict[str, DataFile], costs: Mapping[str, Any]) -> Any:
+    family = costs.get(mode["cost"]) if isinstance(mode, dict) and isinstance(mode.get("cost"), str) else None
     if family is None:
         return mode
     named = {key: mode[key] for key in family.files if isinstance(mode.get(key), str)}

@@ -23,6 +23,7 @@ from tracker.scenario.agreement import disagreements
 from tracker.scenario.errors import ScenarioError
 from tracker.scenario.files import attached, files_of, fingerprint
 from tracker.scenario.own import wrapped
+from tracker.scenario.plugins import Plugin, allowed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,6 +134,7 @@ class Scenario(Keys):
     )
 
     _source: str | None = PrivateAttr(default=None)
+    _plugins: tuple[Plugin, ...] = PrivateAttr(default=())
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -162,6 +164,17 @@ class Scenario(Keys):
     def source(self) -> str | None:
         """The text of the file, verbatim; None for a scenario that was changed since."""
         return self._source
+
+    @property
+    def plugins(self) -> tuple[Plugin, ...]:
+        """What installed packages were allowed to offer when it was loaded."""
+        return self._plugins
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The installed packages whose costs or samplers it uses."""
+        used = {type(entry) for entry in (*self.modes, *self.samplers)}
+        return tuple(sorted({plugin.package for plugin in self._plugins if plugin.keys in used}))
 
     @property
     def sha256(self) -> str:
@@ -200,6 +213,12 @@ class Scenario(Keys):
         copy._source = text  # noqa: SLF001  (its own)
         return copy
 
+    def with_plugins(self, plugins: Sequence[Plugin]) -> Scenario:
+        """Return the scenario with what was allowed when it was loaded, so that a change of it may use that too."""
+        copy = self.model_copy()
+        copy._plugins = tuple(plugins)  # noqa: SLF001  (its own)
+        return copy
+
     def replace(self, **changes: Any) -> Scenario:
         """Return a changed scenario, checked again; None takes a key away; ``modes`` may hold costs of one's own."""
         from tracker.scenario.checks import checked  # it makes scenarios, so it reads this module first
@@ -207,26 +226,32 @@ class Scenario(Keys):
         data = {key: value for key, value in {**self.parts(), **changes}.items() if value is not None}
         if "modes" in changes:
             data["modes"] = wrapped(data["modes"], data["start"])
-        return checked(data)
+        return checked(data, self._plugins)
 
 
 def parse(
-    text: str, name: str = "scenario", settings: Sequence[str] = (), folder: str | Path | None = None
+    text: str,
+    name: str = "scenario",
+    settings: Sequence[str] = (),
+    folder: str | Path | None = None,
+    plugins: Sequence[str] = (),
 ) -> Scenario:
     """Return the scenario that a TOML text describes; ``name`` stands for the text in messages.
 
-    ``settings`` are changes ``"chain.alpha=1e-4"`` made before the check; data files are looked for in ``folder``.
+    ``settings`` are changes ``"chain.alpha=1e-4"`` made before the check; data files are looked for in ``folder``;
+    ``plugins`` names installed packages whose costs and samplers may be used: their code is run.
     """
     from tracker.scenario.addresses import assigned
     from tracker.scenario.checks import checked
 
     data = reading.tables(text, name)
-    data = assigned(data, settings) if settings else data
-    scenario = checked(data if folder is None else attached(data, Path(folder)))
+    more = allowed(plugins)
+    data = assigned(data, settings, more) if settings else data
+    scenario = checked(data if folder is None else attached(data, Path(folder), more), more)
     return scenario if settings else scenario.written_as(text)
 
 
-def load(path: str | Path, settings: Sequence[str] = ()) -> Scenario:
+def load(path: str | Path, settings: Sequence[str] = (), plugins: Sequence[str] = ()) -> Scenario:
     """Return the scenario in a file; see ``parse``."""
     path = Path(path)
-    return parse(reading.read(path), path.name, settings, path.parent)
+    return parse(reading.read(path), path.name, settings, path.parent, plugins)

@@ -1,0 +1,123 @@
+"""Costs and samplers of installed packages: entry points of the groups ``tracker.costs`` and ``tracker.samplers``.
+
+The name of an entry point is the ``cost`` or ``kind`` that a scenario file writes; its object is a class of keys, a
+subclass of ``CostKeys`` or ``SamplerKeys`` with that name as its Literal. A package is allowed by the name under which it
+is installed: to allow it is to run its code, all of it. What is offered is read from metadata, which runs nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from importlib import metadata
+from typing import Any, NamedTuple, get_args
+
+from tracker.costs import COSTS
+from tracker.costs.base import CostKeys
+from tracker.keys import Keys
+from tracker.samplers import SAMPLERS
+from tracker.samplers.base import SamplerKeys
+from tracker.scenario.errors import ScenarioError, shown
+
+
+class Shelf(NamedTuple):
+    """Where entries of a table come from: the key that chooses, its own families, their class, and the group of plugins."""
+
+    key: str
+    own: dict[str, Any]
+    base: type[Keys]
+    group: str
+
+
+SHELVES = {
+    "modes": Shelf("cost", COSTS, CostKeys, "tracker.costs"),
+    "samplers": Shelf("kind", SAMPLERS, SamplerKeys, "tracker.samplers"),
+}
+
+
+class PluginError(ScenarioError):
+    """A package that cannot be used as asked for."""
+
+    usage = True  # the command is wrong, not the file
+
+
+class Plugin(NamedTuple):
+    """A family of costs or a kind of samplers from an installed package."""
+
+    table: str
+    name: str
+    package: str
+    version: str
+    keys: type[Keys]
+
+
+class Offer(NamedTuple):
+    """What an installed package offers; nothing of it was imported."""
+
+    table: str
+    point: metadata.EntryPoint
+    package: str
+    version: str
+
+
+def allowed(packages: Iterable[str]) -> tuple[Plugin, ...]:
+    """Load what the named packages offer; ``PluginError`` where one offers nothing, or something that cannot be used."""
+    names = {_normal(name): name for name in packages}
+    if not names:
+        return ()
+    offers = [offer for offer in _offers() if _normal(offer.package) in names]
+    missing = names.keys() - {_normal(offer.package) for offer in offers}
+    problems = [f"--allow-plugins {shown(names[name])[1:-1]}: {_why_not(names[name])}" for name in sorted(missing)]
+    found: dict[tuple[str, str], Plugin] = {}
+    for offer in offers:
+        place = f"--allow-plugins {offer.package}: {offer.point.group} {shown(offer.point.name)}"
+        taken = found.get((offer.table, offer.point.name))
+        if taken is not None:
+            problems.append(f"{place}: {taken.package} offers the same name")
+            continue
+        try:
+            found[offer.table, offer.point.name] = _loaded(offer)
+        except Exception as error:  # it is another's code
+            problems.append(f"{place}: {type(error).__name__}: {error}")
+    if problems:
+        raise PluginError(problems)
+    return tuple(found.values())
+
+
+def offered(table: str, name: str) -> str | None:
+    """Return how to allow the installed package that offers ``name``, if one does."""
+    for offer in _offers():
+        if (offer.table, offer.point.name) == (table, name):
+            return f"is not known, but {offer.package} {offer.version}, which is installed, offers it: --allow-plugins {offer.package}"
+    return None
+
+
+def _offers() -> Iterator[Offer]:
+    for table, shelf in SHELVES.items():
+        for point in metadata.entry_points(group=shelf.group):
+            if point.dist is not None:
+                yield Offer(table, point, point.dist.name, point.dist.version)
+
+
+def _loaded(offer: Offer) -> Plugin:
+    shelf, name = SHELVES[offer.table], offer.point.name
+    if name in shelf.own:
+        raise ValueError("tracker has one of that name")
+    keys = offer.point.load()
+    if not (isinstance(keys, type) and issubclass(keys, shelf.base)):
+        raise TypeError(f"{offer.point.value} is no subclass of {shelf.base.__name__}")
+    if get_args(keys.model_fields[shelf.key].annotation) != (name,):
+        raise TypeError(f'{offer.point.value} must declare {shelf.key}: Literal["{name}"]')
+    return Plugin(offer.table, name, offer.package, offer.version, keys)
+
+
+def _why_not(name: str) -> str:
+    try:
+        metadata.version(name)
+    except (metadata.PackageNotFoundError, ValueError):
+        return "no such package is installed"
+    return f"it offers nothing in {' or '.join(shelf.group for shelf in SHELVES.values())}"
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
