@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from tracker.metrics.paired import difference, gap_closed, ratio
+from tracker.metrics.averages import Average, over_trials
+from tracker.metrics.paired import difference, gap_closed, ratio, ratio_of_averages
 
 IDENTITY = 1e-12
 STUDENT_2 = 4.302652729749464  # 97.5 % quantile of Student's law on 2 degrees of freedom, from any table
@@ -74,3 +75,23 @@ def test_pairing_narrows_what_trials_share(seed: int):
         loose.append(math.log(shuffled.high / shuffled.low))
     assert covered >= 82  # fewer than 82 of 100 at a coverage of 0.95: probability 7e-7
     assert np.mean(loose) > 3 * np.mean(widths)  # control: pairing with the wrong trial loses it
+
+
+def test_a_ratio_of_averages_holds_for_any_dependence_and_is_wider_than_the_paired_one() -> None:
+    """Trials that go together, against each other, or their own ways: the true ratio of means, 0.9, is inside for all."""
+    rng = np.random.default_rng(3)
+    a = rng.uniform(0.5, 1.3, 40)
+    for b in (a / 0.9, (1.8 - a) / 0.9, rng.permutation(a) / 0.9):
+        found = ratio_of_averages(over_trials(a), over_trials(b), 40)
+        assert found.low < 0.9 < found.high
+        assert found.estimate == pytest.approx(a.mean() / b.mean(), rel=1e-12)  # identity
+    paired = ratio(a, a / 0.9)
+    wide = ratio_of_averages(over_trials(a), over_trials(a / 0.9), 40)
+    assert wide.low < paired.low <= paired.high < wide.high < 1.3
+
+
+def test_a_ratio_of_averages_knows_when_it_knows_nothing() -> None:
+    assert np.isnan(ratio_of_averages(Average(1.0, np.nan), Average(2.0, np.nan), 1).high)
+    assert np.isnan(ratio_of_averages(Average(1.0, 0.1), Average(0.0, 0.0), 9).estimate)
+    assert ratio_of_averages(Average(1.0, 0.1), Average(1.0, 5.0), 9).high == np.inf
+    assert ratio_of_averages(Average(1.0, 0.01), Average(3.0, 0.01), 9).high < 0.4

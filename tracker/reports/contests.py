@@ -88,8 +88,9 @@ class Contest(NamedTuple):
 def contests(sweep: Sweep) -> tuple[Contest, ...]:
     """Return a contest for each world in which something came to an end without divergence.
 
-    The intervals of all comparisons hold together with 95 %: a best one is named wrongly only if one that is truly worse
-    was found better than it, so that each candidate counts once against the best of its world.
+    With 95 % the true best of every world is the one named or among those level with it: it is missed only if a worse
+    candidate was found better than it, and each other candidate has one chance of that. So the intervals are widened for one
+    comparison per other candidate (Bonferroni). They are not meant for all pairs at once.
     """
     found = {world: candidates(sweep.axes, outcomes) for world, outcomes in _worlds(sweep).items()}
     comparisons = sum(max(0, len(entries) - 1) for entries in found.values())
