@@ -446,7 +446,7 @@ class Metrics:
 
     by_mode: dict[int, np.ndarray]
     by_age: dict[int, np.ndarray]
-    waits: list[tuple[int, bool]]  # (duration, censored)
+    waits: list[tuple[int, bool]]  # (duration, or age at the last look; censored)
     mean: np.ndarray
     second: np.ndarray
 
@@ -467,7 +467,7 @@ def measure(trial: Trial, costs: Sequence[Cost], modes: Sequence[int], burn_in: 
     waits = []
     for s, following in zip(switches, [*switches[1:], K], strict=True):
         arrivals = [k for k in range(s, following) if inside[k]]
-        waits.append((arrivals[0] - s, False) if arrivals else (following - s, True))
+        waits.append((arrivals[0] - s, False) if arrivals else (following - 1 - s, True))
     averaged = trial.theta[burn_in:K]
     second = sum(np.outer(theta, theta) for theta in averaged) / len(averaged)
     return Metrics(by_mode, by_age, waits, sum(averaged) / len(averaged), second)

@@ -28,7 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "exponential": {"compiled"},
     "costs": {"compiled", "exponential", "keys", "streams"},
     "samplers": {"compiled", "keys", "streams", "skew", "costs.base"},
-    "scenario": {"chain", "skew", "costs", "samplers", "keys"},
+    "scenario": {"chain", "skew", "costs", "samplers", "keys", "compiled"},
     "loop": {"compiled", "bins", "streams", "costs.base", "samplers.base"},
     "simulate": {
         "loop", "scenario", "environment", "costs", "samplers", "streams", "bins", "skew", "compiled",

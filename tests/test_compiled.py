@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from decimal import Decimal, localcontext
 from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from tracker.compiled import deferred, disjoint, helper, kernel
+import tracker
+from tracker.compiled import deferred, disjoint, helper, implementation_hash, kernel
+from tracker.compiled.fingerprint import code_hash
+from tracker.costs import base
 from tracker.costs.mixture_kernels import _surprises
 from tracker.exponential import HIGHEST, LOWEST, exponential
 from tracker.loop import Layout, furnish
 from tracker.samplers import SAMPLERS
 from tracker.samplers.base import state_size, unpack
 
+ROOT = Path(__file__).parents[1]
 # One word for each kind of key; the numbers do not matter, only the layout of the state.
 KEYS = {
     "epsilon": 1e-2, "skew": "random", "skew_step": 1e-3, "skew_bounds": (-1.0, 1.0), "inner_steps": 3,
@@ -142,3 +148,117 @@ def test_an_unknown_numba_compiles_helpers_its_own_way(monkeypatch):
     assert deferred.part_options(disjoint=True) == {"pipeline_class": deferred.DisjointPartCompiler}
     monkeypatch.setitem(deferred._NEEDED, deferred.Part, ("a_name_that_numba_has_dropped",))
     assert deferred.part_options(disjoint=True) == {}
+
+
+# --- costs from outside
+
+
+def bowl(centre):
+    """A class that is defined anew at each call, always under the same name: as when a cell of a notebook is run again."""
+
+    class Bowl(NamedTuple):
+        stiffness: float
+        scale: np.ndarray
+
+    @base.value.register(Bowl)
+    def _(cost, theta, z):
+        return cost.stiffness * (theta[0] - centre) ** 2
+
+    @base.gradient.register(Bowl)
+    def _(cost, theta, z, out):
+        out[0] = 2.0 * cost.stiffness * (theta[0] - centre)
+
+    return Bowl
+
+
+@kernel
+def slope_at_zero(cost):
+    out = np.zeros(1)
+    base.gradient(cost, np.zeros(1), np.zeros(1), out)
+    return out[0]
+
+
+def test_a_class_defined_again_is_compiled_again():
+    """Numba takes two classes of one name and the same fields for one."""
+    first, second = bowl(1.0), bowl(6.0)
+    one, two = first(0.5, np.ones(1)), second(0.5, np.ones(1))
+    assert [slope_at_zero(cost) for cost in (one, two, one, two)] == [-1.0, -6.0, -1.0, -6.0]
+    assert len(slope_at_zero.signatures) == 2
+
+
+def no_step(cost, theta, z, out):
+    return
+
+
+def no_cost(cost, theta):
+    return 0.0
+
+
+def test_what_comes_after_the_first_run_is_refused():
+    kind = bowl(1.0)
+    slope_at_zero(kind(0.5, np.ones(1)))
+    base.hessian.register(kind)(no_step)  # no kernel has asked for it yet
+    with pytest.raises(TypeError, match="gradient is already defined for Bowl"):
+        base.gradient.register(kind)(no_step)
+
+    class Child(kind):
+        __slots__ = ()
+
+    base.gradient.register(Child)(no_step)
+    expectation(kind(0.5, np.ones(1)))
+    with pytest.raises(TypeError, match="expected for Bowl comes after its first run"):
+        base.expected.register(kind)(no_cost)
+
+
+@kernel
+def expectation(cost):
+    return base.expected(cost, np.zeros(1))
+
+
+def test_a_hash_of_code_sees_constants_globals_closures_and_helpers():
+    kinds = [bowl(1.0), bowl(1.0), bowl(2.0)]
+    hashes = [implementation_hash(kind) for kind in kinds]
+    assert hashes[0] == hashes[1] != hashes[2]
+    texts = ["def f(x): return g(x) + 1", "def f(x): return g(x) + 2", "def f(x): return g(x) - 1"]
+    helpers = ["c = 1.0\ndef g(x): return c * x", "c = 2.0\ndef g(x): return c * x", "def g(x): return 2 * x"]
+    assert len({code_hash(made(f"{g}\n{f}")) for f in texts for g in helpers}) == 9
+    assert code_hash(made(f"{helpers[0]}\n{texts[0]}")) == code_hash(made(f"# moved\n\n{helpers[0]}\n{texts[0]}"))
+    loop = made("def f(n): return f(n - 1) if n else 0")
+    assert code_hash(loop) == code_hash(loop)
+
+
+def made(text):
+    space = {}
+    exec(compile(text, "outside.py", "exec"), space)  # noqa: S102
+    return space["f"]
+
+
+def test_the_scenario_knows_the_code_of_its_own_cost():
+    scenario = tracker.parse((ROOT / "scenarios" / "example_b.toml").read_text())
+    one, same, other = (
+        scenario.replace(modes=[kind(0.5, np.ones(1)), kind(1.0, np.ones(1))])
+        for kind in (bowl(1.0), bowl(1.0), bowl(2.0))
+    )
+    assert one.sha256 == same.sha256 != other.sha256
+
+
+def test_a_cost_cannot_write_to_its_own_arrays():
+    """Threads share them: the result would depend on the number of workers."""
+
+    class Scratch(NamedTuple):
+        room: np.ndarray
+
+    @base.value.register(Scratch)
+    def _(cost, theta, z):
+        return theta[0] ** 2
+
+    @base.gradient.register(Scratch)
+    def _(cost, theta, z, out):
+        cost.room[0] = theta[0]
+        out[0] = 2.0 * cost.room[0]
+
+    mine = np.zeros(1)
+    scenario = tracker.parse((ROOT / "scenarios" / "example_b.toml").read_text())
+    with pytest.raises(TypeError, match="must not write to its own arrays"):
+        tracker.run(scenario.replace(modes=[Scratch(mine), Scratch(mine)]), executor=1)
+    mine[0] = 1.0  # the caller's own array is left as it was

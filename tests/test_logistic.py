@@ -180,7 +180,7 @@ def test_accuracy_and_its_waits_by_hand() -> None:
     waits = accuracy_waits(right, modes, 10, 0.85, bin_edges(100, WAIT_BITS))
     ended = [(0, 1), (20, 1)]  # at once, and after two records of ten steps
     assert [(int(b), int(waits[0, b, 0])) for b in np.flatnonzero(waits[0, :, 0])] == ended
-    assert [(int(b), int(waits[0, b, 1])) for b in np.flatnonzero(waits[0, :, 1])] == [(20, 2)]
+    assert [(int(b), int(waits[0, b, 1])) for b in np.flatnonzero(waits[0, :, 1])] == [(10, 2)]
 
 
 # --- bad files and keys

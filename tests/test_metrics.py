@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+import tracker
 from tracker.bins import WAIT_BITS, bin_edges, bin_of, lower_edge
 from tracker.metrics.averages import final_moments, over_trials, pooled_moments, ratio, time_average
 from tracker.metrics.recovery import median_wait, recovery, survival
@@ -213,3 +214,51 @@ def test_time_average_takes_the_averaged_records():
     assert time_average(trace, steps, 10, 40) == pytest.approx(14 / 3, rel=IDENTITY)  # k = 10, 20, 30, not K = 40
     assert time_average(trace, steps, 0, 40) == pytest.approx(15 / 4, rel=IDENTITY)
     assert np.isnan(time_average(trace, steps, 31, 40)).all()
+
+
+FAST = """
+name = "arrivals"
+seed = 5
+trials = 100
+steps = 3000
+start = [0.0]
+[chain]
+alpha = 0.3
+Q = [[-1.0, 1.0], [1.0, -1.0]]
+[[modes]]
+name = "left"
+cost = "quadratic"
+minimum = [-50.0]
+curvature = [[1.0]]
+target = { radius = 0.1257 }
+[[modes]]
+name = "right"
+cost = "quadratic"
+minimum = [50.0]
+curvature = [[1.0]]
+target = { radius = 0.1257 }
+[[samplers]]
+name = "independent"
+kind = "langevin"
+epsilon = 1.0
+beta = 2.0
+"""
+
+
+def test_recovery_is_right_where_most_waits_are_cut_by_the_next_switch():
+    """With epsilon h = 1 theta_{k+1} = m + N(0, 1): from age 1 on arrivals are independent, p = P(|N(0, 1)| < 0.1257) = 0.1.
+
+    The median is the first n with 0.9^n <= 1/2: 7. Control: cut at the switch, not at the last look before it, the hazard is
+    seen too small by the factor 1 - alpha.
+    """
+    run = tracker.run(tracker.parse(FAST), executor=1)
+    assert run.summary["samplers"][0]["recovery"]["median"] == 7
+    waits = run.arrays["waits"][:, 0].sum(axis=0).astype(float)
+    alive = survival(waits)
+    at_risk = waits[:, :].sum(axis=1)[::-1].cumsum()[::-1]
+    for n in range(1, 6):
+        hazard, stderr = 1 - alive[n] / alive[n - 1], np.sqrt(0.1 * 0.9 / at_risk[n])
+        assert abs(hazard - 0.10003) < SIGMAS * stderr
+    late = waits.copy()
+    late[1:, 1], late[0, 1] = waits[:-1, 1], 0.0
+    assert median_wait(late, np.arange(len(late) + 1)) == 10

@@ -243,3 +243,11 @@ def test_few_searches_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
             COSTS["quadratic"](name="m", cost="quadratic", minimum=[n], curvature=[[1]]).build(), np.zeros(1)
         )
     assert len(minimisers._answers) == minimisers.REMEMBERED
+
+
+def test_data_far_outside_the_prior_are_reached() -> None:
+    """The prior makes the cost grow in all directions, so there is a minimum, however far the data pull it."""
+    y = (1e6 * np.random.default_rng(7).normal(size=7)).tolist()
+    keys = {"data": "full", "observations": y, "horizon": 7, "truth": None}
+    found = global_minimisers(mixture(**keys), np.zeros(2))
+    np.testing.assert_allclose(gradient_at(mixture(**keys), found.points[0]), 0.0, atol=1e-8 * 1e6)

@@ -79,7 +79,7 @@ class Ledger(NamedTuple):
         Integers  # (T, 3): step of the switch whose re-acquisition is awaited, step of divergence (both or -1), resets
     )
     sums: Array  # (T, X + ages, 4): steps, error, squared error, steps inside the target, by mode and by age
-    waits: Integers  # (T, waits, 2): re-acquisitions and censored waits by duration
+    waits: Integers  # (T, waits, 2): re-acquisitions by duration, censored waits by the age at the last look
     moments: Array  # (T, N + 1, N): sum of theta - origin; lower triangle of the sum of its outer products
     trace: Array  # (T, records, 3 + N + pairs): mode, error, excess cost, theta, S
 
@@ -224,7 +224,7 @@ def walk(sampler: Any, state: Any, mode: Any, k: int, dwell: Dwell, layout: Layo
             record(sampler, state, mode, dwell.mode, ledger.trace[k // layout.record_every], work.point)
     elif k == dwell.since:
         if marks[WAITING] >= 0:
-            waits[bin_of(k - marks[WAITING], WAIT_BITS), 1] += 1
+            waits[bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1  # the last look in the old mode was at k - 1
         marks[WAITING] = k
     age = bin_of(k - dwell.since, AGE_BITS) if dwell.since >= 0 else -1
     alive = True  # one way out: every return would count the references of all arrays again
@@ -332,7 +332,7 @@ def advance(
             if marks[DIVERGED] >= 0:
                 break
         if k == layout.steps and marks[WAITING] >= 0:
-            ledger.waits[t, bin_of(k - marks[WAITING], WAIT_BITS), 1] += 1
+            ledger.waits[t, bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1
             marks[WAITING] = -1
         marks[RESETS] = int(resets_of(sampler, state))
         copy(buffer[:size], ledger.state[t])

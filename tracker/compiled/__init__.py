@@ -36,9 +36,10 @@ from numba.np.random import _constants as _ziggurat
 from platformdirs import user_cache_dir
 
 from tracker.compiled.deferred import part_options
+from tracker.compiled.fingerprint import code_hash, content_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -63,9 +64,13 @@ NORMAL_HEIGHT: NDArray[np.float64] = _ziggurat.fi_double
 NORMAL_TAIL = float(_ziggurat.ziggurat_nor_r)
 NORMAL_TAIL_INVERSE = float(_ziggurat.ziggurat_nor_inv_r)
 
+READ_ONLY = "Cannot modify readonly array"  # numba's words
+
 literal_unroll = numba.literal_unroll
 
 _foreign: set[type] = set()
+_generics: list[Any] = []
+_compiling_lock = threading.Lock()
 _setting_lock = threading.Lock()  # numba's cache folder is a setting of the whole process
 
 
@@ -82,7 +87,9 @@ class GenericFunction(Generic[P, R]):
         self.__qualname__ = declaration.__qualname__
         self.__signature__ = inspect.signature(declaration)
         self._implementations: dict[type, Callable[..., R]] = {}
+        self._compiled_for: set[type] = set()
         self._compile()
+        _generics.append(self)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the implementation for the first argument's type in the interpreter."""
@@ -94,6 +101,11 @@ class GenericFunction(Generic[P, R]):
         def add(implementation: Callable[..., R]) -> Callable[..., R]:
             if kind in self._implementations:
                 message = f"{self.__name__} is already defined for {kind.__name__}: define it on a type of your own"
+                raise TypeError(message)
+            if any(kind in served.__mro__ for served in self._compiled_for):  # kernels would go on without it
+                message = (
+                    f"{self.__name__} for {kind.__name__} comes after its first run: define the class anew with it"
+                )
                 raise TypeError(message)
             expected, given = list(self.__signature__.parameters), list(inspect.signature(implementation).parameters)
             if expected != given:
@@ -121,6 +133,7 @@ class GenericFunction(Generic[P, R]):
     def _compile(self) -> None:
         def choose(*arguments: Any) -> Callable[..., R]:
             kind = getattr(arguments[0], "instance_class", object)
+            self._compiled_for.add(kind)
             return self.implementation(kind)
 
         choose.__signature__ = self.__signature__  # type: ignore[attr-defined]
@@ -196,25 +209,38 @@ class Kernel(Generic[P, R]):
         self.__doc__ = function.__doc__
         self.__wrapped__ = function
         self.interpreted = function
-        self._fresh = numba.njit(nogil=True, **_OPTIONS)(function)
+        self._fresh: dict[tuple[type, ...], Any] = {}
         self._cached: Any = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the compiled function, compiling it for these types of arguments if need be."""
-        return self._dispatcher(args)(*args, **kwargs)  # type: ignore[no-any-return]
+        try:
+            return self._dispatcher(args)(*args, **kwargs)  # type: ignore[no-any-return]
+        except numba.TypingError as error:
+            if READ_ONLY not in str(error):
+                raise
+        raise TypeError("a cost must not write to its own arrays: all threads share them")
 
     @property
     def signatures(self) -> list[Any]:
         """The argument types compiled or loaded so far."""
-        cached = self._cached if self._cached is not self._fresh else None
-        return [*self._fresh.signatures, *(cached.signatures if cached is not None else ())]
+        dispatchers = {id(one): one for one in (*self._fresh.values(), self._cached) if one is not None}
+        return [signature for one in dispatchers.values() for signature in one.signatures]
 
     def _dispatcher(self, args: tuple[Any, ...]) -> Any:
-        if from_outside(args):
-            return self._fresh
+        kinds = tuple(_kinds(args))
+        if any(map(_is_foreign, kinds)):
+            # numba takes two classes of one name and the same fields for one: each gets a dispatcher of its own
+            return self._without_cache(kinds)
         if self._cached is None:
-            self._cached = _with_cache(self.interpreted) or self._fresh
+            self._cached = _with_cache(self.interpreted) or self._without_cache(())
         return self._cached
+
+    def _without_cache(self, kinds: tuple[type, ...]) -> Any:
+        with _compiling_lock:
+            if kinds not in self._fresh:
+                self._fresh[kinds] = numba.njit(nogil=True, **_OPTIONS)(self.interpreted)
+            return self._fresh[kinds]
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:
@@ -224,9 +250,29 @@ def kernel(function: Callable[P, R]) -> Kernel[P, R]:
 
 def from_outside(value: Any) -> bool:
     """Tell whether an implementation from outside may serve ``value``, its own type's or an inherited one."""
-    return isinstance(value, tuple) and (
-        any(base in _foreign for base in type(value).__mro__) or any(map(from_outside, value))
-    )
+    return any(map(_is_foreign, _kinds(value)))
+
+
+def implementation_hash(kind: type) -> str:
+    """Return a hash of all functions from outside that serve ``kind``: what its results depend on beside its parameters."""
+    parts = []
+    for one in _generics:
+        served = one.defined_for(kind) and one.implementation(kind)
+        if served and not Path(served.__code__.co_filename).is_relative_to(PACKAGE):
+            parts.append((one.__name__, code_hash(served)))
+    return content_hash(tuple(sorted(parts))).hex()
+
+
+def _kinds(value: Any) -> Iterator[type]:
+    """Give the types of a tuple and of the tuples in it."""
+    if isinstance(value, tuple):
+        yield type(value)
+        for item in value:
+            yield from _kinds(item)
+
+
+def _is_foreign(kind: type) -> bool:
+    return any(base in _foreign for base in kind.__mro__)
 
 
 def _with_cache(function: Callable[..., Any]) -> Any:

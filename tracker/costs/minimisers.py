@@ -12,12 +12,12 @@ between the starting points. Of a continuum of minimisers, the points found are 
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tracker.compiled import from_outside, kernel
+from tracker.compiled.fingerprint import content_hash
 from tracker.costs.base import expected, expected_gradient, known_minimisers, search_region
 
 if TYPE_CHECKING:
@@ -81,22 +81,14 @@ def global_minimisers(cost: Any, start: Array, *, tolerance: float = TIE) -> Min
     start = np.ascontiguousarray(start, dtype=float)
     if from_outside(cost):  # what its functions read may change between two searches
         return _search(cost, start, tolerance)
-    question = _digest((cost, start, tolerance))
+    # every point of a sweep or a ladder asks for the same costs again
+    question = content_hash((type(cost).__module__, cost, start, tolerance))
     if question not in _answers:
         while len(_answers) >= REMEMBERED:
             _answers.pop(next(iter(_answers)), None)
         _answers[question] = _search(cost, start, tolerance)
     points, value = _answers[question]
     return Minimisers(points.copy(), value)
-
-
-def _digest(value: Any) -> bytes:
-    """Return a hash of parameters by their content: every point of a sweep or a ladder asks for the same costs again."""
-    if isinstance(value, tuple):
-        return sha256(b"".join((repr(type(value)).encode(), *map(_digest, value)))).digest()
-    if isinstance(value, np.ndarray):
-        return sha256(repr((value.shape, value.dtype.str)).encode() + value.tobytes()).digest()
-    return sha256(repr(value).encode()).digest()
 
 
 def _search(cost: Any, start: Array, tolerance: float) -> Minimisers:

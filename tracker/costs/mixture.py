@@ -33,6 +33,7 @@ COMPONENTS = 2
 # The true law by the trapezoidal rule around each component, in units of sqrt v. The integrand is analytic in a strip
 # of half-width pi v/|q - p|, so the error is about exp(-2 pi^2 sqrt(v)/(h |q - p|)); measured at theta = truth, for
 # |q - p| from 0.7 to 14 sqrt v: below 1e-12 of the cost. Gauss-Hermite with as many nodes was off by up to 5e-9.
+_OUTSIDE = 10.0  # times the reach of the prior
 _SPACING, _REACH = 0.1, 8.6
 
 
@@ -135,6 +136,8 @@ class MixtureKeys(CostKeys):
             truth = np.array(self.truth, dtype=float)
             centres = means @ truth
             scale = np.maximum(scale, np.abs(truth - prior_mean))
+        if data.size:
+            scale = _reaching(data, means, prior_mean, scale)
         if self.data == "stream":
             nodes, weights = _quadrature(centres, float(np.sqrt(self.variance)))
             weights = self.horizon * weights
@@ -160,6 +163,13 @@ class MixtureKeys(CostKeys):
             data=data,
             scale=scale,
         )
+
+
+def _reaching(data: Array, means: Array, prior_mean: Array, scale: Array) -> Array:
+    """Return ``scale``, larger where the components can only meet the ends of the data far outside it."""
+    ends = np.array([[data.min(), data.max()], [data.max(), data.min()]]).T
+    away = np.abs(np.linalg.lstsq(means, ends, rcond=None)[0].T - prior_mean).max(axis=0)
+    return np.where(away > _OUTSIDE * scale, away, scale)
 
 
 def _quadrature(centres: Array, deviation: float) -> tuple[Array, Array]:

@@ -44,14 +44,14 @@ def accuracy_waits(
 ) -> NDArray[np.int64]:
     """Return counts of re-acquisitions and of censored waits, shape (T, bins, 2), from traces (T, R), one point each ``every`` steps.
 
-    A wait goes from the first recorded point in a new mode to the first with an accuracy above ``level``, and is censored by
-    the next switch or the end: the same counts as those of the distance, but only as fine as the trace.
+    A wait goes from the first recorded point in a new mode to the first with an accuracy above ``level``, and is censored at
+    the last one before the next switch or the end: the same counts as those of the distance, but only as fine as the trace.
     """
     counts = np.zeros((len(mode), len(edges) - 1, 2), dtype=np.int64)
     for trial, (levels, modes) in enumerate(zip(accurate, mode, strict=True)):
         switches = 1 + np.flatnonzero(np.diff(modes))
         for start, stop in zip(switches, [*switches[1:], len(modes)], strict=True):
             reached = np.flatnonzero(levels[start:stop] > level)
-            wait = every * (int(reached[0]) if reached.size else stop - start)
+            wait = every * (int(reached[0]) if reached.size else stop - start - 1)
             counts[trial, np.searchsorted(edges, wait, side="right") - 1, int(not reached.size)] += 1
     return counts

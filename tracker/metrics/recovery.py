@@ -1,6 +1,7 @@
 """Re-acquisition after a switch: Kaplan-Meier from counts, with an interval by bootstrap over trials.
 
-A wait ends when theta first enters the target set of the new mode; it is censored by the next switch or the end of the run.
+A wait ends when theta first enters the target set of the new mode; it is censored by the next switch or the end of the run,
+at the age of the last look before it: at the switch itself nobody can tell whether it would have ended there.
 Averaging only the waits that ended would be biased towards the short ones.
 """
 

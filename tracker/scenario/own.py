@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel
 
+from tracker.compiled import implementation_hash
 from tracker.costs.base import CostKeys, gradient, value
 from tracker.keys import Count
 from tracker.scenario.errors import ScenarioError
@@ -28,14 +29,29 @@ class OwnCost(CostKeys):
 
     def build(self) -> Any:
         """Return the parameters for the kernels."""
-        return self.parameters
+        return _read_only(self.parameters)
 
     def plain(self) -> dict[str, Any]:
         """Return what a hash or a listing may say of it; a file with this cannot be loaded."""
         kind = type(self.parameters)
         target = {"target": plain(self.target)} if self.target is not None else {}
         parameters = {key: plain(entry) for key, entry in self.parameters._asdict().items()}
-        return {"name": self.name, "cost": "own", "type": kind.__qualname__, **target, "parameters": parameters}
+        code = implementation_hash(kind)
+        return {
+            "name": self.name, "cost": "own", "type": kind.__qualname__, "code": code, **target, "parameters": parameters
+        }  # fmt: skip
+
+
+def _read_only(value: Any) -> Any:
+    """Return views that cannot be written to: all threads share them."""
+    if isinstance(value, np.ndarray):
+        view = value.view()
+        view.flags.writeable = False
+        return view
+    if isinstance(value, tuple):
+        items = map(_read_only, value)
+        return value._make(items) if hasattr(value, "_make") else type(value)(items)
+    return value
 
 
 def wrapped(modes: Any, start: Any) -> Any:
