@@ -1,6 +1,6 @@
 """The gallery: the page of every shipped scenario, and the two pictures of the README.
 
-    python benchmarks/gallery.py                     # all scenarios/*.toml without [sweep]
+    python benchmarks/gallery.py                     # all scenarios/*.toml
     python benchmarks/gallery.py example_b           # some of them
     python benchmarks/gallery.py --runs DIR          # keep the runs, and reuse those that are there
 
@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 import tracker
 from tracker.reports.drawing import write_figure
 from tracker.reports.exhibit import Exhibit
-from tracker.reports.report import exhibits, write_report
+from tracker.reports.report import exhibits
 
 ROOT = Path(__file__).parents[1]
 GALLERY = ROOT / "reports" / "gallery"
@@ -38,6 +38,14 @@ def run_of(path: Path, runs: Path) -> tracker.Run:
     return tracker.run(tracker.load(path, REDUCED.get(path.stem, ())), folder, resume=folder.exists())
 
 
+def sweep_of(path: Path, runs: Path) -> tracker.Sweep:
+    """Return the sweep of a scenario: one that is there, or a new one; points that are finished are only read."""
+    folder = runs / path.stem
+    if (folder / "points.json").is_file():
+        return tracker.open_sweep(folder)
+    return tracker.sweep(tracker.load(path, REDUCED.get(path.stem, ())), folder, resume=folder.exists())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", help="names of files in scenarios/, without .toml")
@@ -48,13 +56,14 @@ def main() -> None:
         for path in sorted((ROOT / "scenarios").glob("*.toml")):
             if wishes.names and path.stem not in wishes.names:
                 continue
-            if tracker.load(path).sweep:
-                continue
             began = time.monotonic()
-            run = run_of(path, wishes.runs or Path(temporary))
-            page = GALLERY / f"{path.stem}.html"
-            write_report(run, page)
-            pictures(path.stem, run)
+            runs, page = wishes.runs or Path(temporary), GALLERY / f"{path.stem}.html"
+            if tracker.load(path).sweep:
+                sweep_of(path, runs).report(page)
+            else:
+                run = run_of(path, runs)
+                run.report(page)
+                pictures(path.stem, run)
             size = page.stat().st_size
             print(f"{page.relative_to(ROOT)}  {size / 1e6:.2f} MB  {time.monotonic() - began:.0f} s")
             if size > LARGEST:

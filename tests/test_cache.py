@@ -279,6 +279,6 @@ def _(cost: Any, theta: Any, z: Any) -> float:
 
 
 def test_what_inherits_from_outside_is_never_taken_from_the_cache() -> None:
-    assert compiled._meets_foreign((Inheriting(1.0),))
-    assert compiled._meets_foreign(((Outside(1.0), 2.0), 3.0))
-    assert not compiled._meets_foreign((Quadratic(np.eye(1), np.zeros(1), np.zeros((1, 0))),))  # control
+    assert compiled.from_outside((Inheriting(1.0),))
+    assert compiled.from_outside(((Outside(1.0), 2.0), 3.0))
+    assert not compiled.from_outside((Quadratic(np.eye(1), np.zeros(1), np.zeros((1, 0))),))  # control

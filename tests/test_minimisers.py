@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from tracker.costs import COSTS, base
+from tracker.costs import COSTS, base, minimisers
 from tracker.costs.minimisers import global_minimisers
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -189,3 +189,57 @@ def test_a_cost_without_minimum_is_refused() -> None:
 def test_a_cost_that_is_nowhere_finite_is_refused() -> None:
     with pytest.raises(ValueError, match="not finite at any"):
         global_minimisers(Valley(float("nan")), np.zeros(2))
+
+
+# --- a search that was made before
+
+
+def searches(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """A list that grows with each search that is really made."""
+    made: list[Any] = []
+    search = minimisers._search
+    monkeypatch.setattr(minimisers, "_answers", {})
+    monkeypatch.setattr(minimisers, "_search", lambda *question: (made.append(question), search(*question))[1])
+    return made
+
+
+def test_the_same_search_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = searches(monkeypatch)
+    first = global_minimisers(polynomial("(a^2 - 1)^2 + b^2"), np.zeros(2))
+    first.points[:] = 99.0  # the caller's own
+    again = global_minimisers(polynomial("(a^2 - 1)^2 + b^2"), np.zeros(2))
+    assert len(made) == 1
+    np.testing.assert_allclose(again.points, [[-1, 0], [1, 0]], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("cost", "start", "tolerance"),
+    [
+        (lambda: polynomial("(a^2 - 1)^2 + 2*b^2"), [0.0, 0.0], 1e-6),
+        (lambda: polynomial("(a^2 - 1)^2 + b^2"), [0.0, 1e-300], 1e-6),
+        (lambda: polynomial("(a^2 - 1)^2 + b^2"), [0.0, 0.0], 1e-5),
+        (lambda: mixture(data="sweep", data_seed=1), [0.0, 0.0], 1e-6),
+    ],
+)
+def test_another_search_is_made_anew(monkeypatch: pytest.MonkeyPatch, cost: Any, start: Any, tolerance: float) -> None:
+    made = searches(monkeypatch)
+    global_minimisers(polynomial("(a^2 - 1)^2 + b^2"), np.zeros(2), tolerance=1e-6)
+    global_minimisers(cost(), np.array(start), tolerance=tolerance)
+    assert len(made) == 2
+
+
+def test_a_cost_from_outside_is_always_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its functions may read what changes."""
+    made = searches(monkeypatch)
+    for _ in range(2):
+        global_minimisers(Valley(0.5), np.zeros(2))
+    assert len(made) == 2
+
+
+def test_few_searches_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    searches(monkeypatch)
+    for n in range(minimisers.REMEMBERED + 3):
+        global_minimisers(
+            COSTS["quadratic"](name="m", cost="quadratic", minimum=[n], curvature=[[1]]).build(), np.zeros(1)
+        )
+    assert len(minimisers._answers) == minimisers.REMEMBERED

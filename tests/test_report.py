@@ -108,6 +108,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tracker.Run:
         "burn_in=8",
     )
     scenario = tracker.parse(text, settings=settings).replace(samplers=more, description="Two bowls.")
+    return interpreted(scenario, tmp_path_factory.mktemp("run") / "tiny")
+
+
+def interpreted(scenario: tracker.Scenario, out: Path | None = None) -> tracker.Run:
     loop = simulate.advance.interpreted
 
     def quietly(*arguments: object) -> None:
@@ -116,7 +120,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tracker.Run:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(simulate, "advance", quietly)
-        return tracker.run(scenario, tmp_path_factory.mktemp("run") / "tiny", executor=1)
+        return tracker.run(scenario, out, executor=1)
 
 
 @pytest.fixture(scope="module")
@@ -139,6 +143,40 @@ def test_every_question_is_answered_in_order_or_left_out_with_a_reason(run: trac
     assert [item.key for item in found if isinstance(item, Omitted)] == ["running-mean"]
     order = [page.index(f'id="{item.key}"') for item in found if isinstance(item, Exhibit)]
     assert order == sorted(order)
+
+
+@pytest.mark.parametrize(("count", "panels"), [(3, 3), (12, 6)])
+def test_many_modes_are_drawn_on_one_screen(run: tracker.Run, count: int, panels: int) -> None:
+    """Beyond the colours that can be told apart, the figures change their form; the tables still have all modes."""
+    modes = [
+        {"name": f"m{x:02d}", "cost": "quadratic", "minimum": [0.2 * x, 0.0], "curvature": [[4, 0], [0, 4]]}
+        for x in range(count)
+    ]
+    schedule = {"switches": [[60 * x, f"m{x:02d}"] for x in range(count)]}
+    keys = {"trials": 6, "steps": 60 * count, "record_every": 4, "burn_in": 0, "chain": None}
+    found = {
+        item.key: item
+        for item in exhibits(interpreted(run.scenario.replace(modes=modes, schedule=schedule, **keys)))
+        if isinstance(item, Exhibit)
+    }
+    assert len(found["density"].figure.axes) == panels
+    assert (f"{panels} of the {count} modes are drawn" in found["density"].caption) == (panels < count)
+    assert {row[1] for row in found["density"].table.rows} == {f"m{x:02d}" for x in range(count)}
+    axes = found["right-basin"].figure.axes[0]
+    assert axes.get_xlabel() == (
+        "current mode" if count == 12 else "share of steps inside the target of the current mode"
+    )
+    assert len(found["right-basin"].table.columns) == 2 + 2 * count
+    assert len(found["one-trial"].figure.axes[0].get_legend().get_texts()) == (4 if count == 12 else 3)
+
+
+@pytest.mark.parametrize(("start", "scale"), [(0.5, "linear"), (80.0, "log")])
+def test_errors_far_below_standing_still_can_be_seen(run: tracker.Run, start: float, scale: str) -> None:
+    far = interpreted(run.scenario.replace(start=[start, start], steps=400, burn_in=200))
+    shown = next(item for item in exhibits(far) if item.key == "error-over-time")
+    assert isinstance(shown, Exhibit)
+    assert [ax.get_yscale() for ax in shown.figure.axes] == [scale, scale]
+    assert ("logarithmic" in shown.figure.axes[0].get_title(loc="left")) == (scale == "log")
 
 
 def test_baselines_are_in_every_table_of_samplers(run: tracker.Run) -> None:

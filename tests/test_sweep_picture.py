@@ -106,6 +106,14 @@ def test_words_stand_at_the_axis_as_they_are() -> None:
     assert "skewed 3 at chain.initial = stationary" in shown.caption, "of the share inside, more is better"
 
 
+def test_long_words_are_cut_and_stand_aslant() -> None:
+    words = ["a " * 20, "b$x$" * 9, "short"]
+    (ax,) = sweep_exhibit(swept({}, description=words)).figure.axes
+    labels = ax.get_xticklabels()
+    assert [label.get_text() for label in labels] == [f"{'a ' * 11}a…", f"{'b$x$' * 5}b$x…", "short"]
+    assert all(label.get_rotation() == 25 and not label.get_parse_math() for label in labels)
+
+
 def test_a_sweep_in_which_nothing_came_to_an_end_is_still_drawn() -> None:
     shown = sweep_exhibit(swept({}, lost=(0, 1, 2, 3), chain__alpha=[0.001, 0.002], seed=[7, 8]))
     assert "No point came to an end without divergence." in shown.caption

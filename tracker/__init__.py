@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tracker.convergence import Verdict, check_limit
-    from tracker.runs import Run, Sweep, open_run, run, sweep
+    from tracker.runs import Run, Sweep, open_run, open_sweep, run, sweep
     from tracker.scenario import Scenario, ScenarioError, load, parse
 
 __version__ = "0.1.0"
@@ -27,6 +27,7 @@ _HOMES = {
     "check_limit": "tracker.convergence",
     "load": "tracker.scenario",
     "open_run": "tracker.runs",
+    "open_sweep": "tracker.runs",
     "parse": "tracker.scenario",
     "run": "tracker.runs",
     "sweep": "tracker.runs",
@@ -40,6 +41,7 @@ __all__ = [
     "check_limit",
     "load",
     "open_run",
+    "open_sweep",
     "parse",
     "run",
     "sweep",

@@ -80,3 +80,4 @@ Engine = Annotated[
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
+NoReport = Annotated[bool, typer.Option("--no-report", envvar="TRACKER_NO_REPORT", help="Write no report.html.")]

@@ -1,4 +1,4 @@
-"""``tracker report``: the page of a finished run, and its figures one by one."""
+"""``tracker report``: the page of a finished run or sweep, and its figures one by one."""
 
 from __future__ import annotations
 
@@ -11,30 +11,32 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tracker.reports.drawing import Format
-    from tracker.runs import Run
+    from tracker.runs import Run, Sweep
 
 PAGE = "report.html"
 
 
 def report_run(folder: Path, out: Path | None, figures: Format | None, plugins: Sequence[str] = ()) -> None:
-    """Write the page of the run in ``folder``, and say where it is."""
+    """Write the page of the run or sweep in ``folder``, and say where it is."""
     from tracker.reports.report import write_figures
+    from tracker.reports.sweep_page import write_sweep_figures
+    from tracker.runs import Run
+    from tracker.runs.sweep_reading import is_sweep
 
-    run = opened(folder, plugins)
+    result = opened_sweep(folder, plugins) if is_sweep(folder) else opened(folder, plugins)
     page = out if out is not None else folder / PAGE
-    write_page(run, page)
+    say("writing the report")
+    result.report(page)
     print(page)
     if figures is not None:
-        for path in write_figures(run, page.parent / "figures", figures):
+        place = page.parent / "figures"
+        one_by_one = (
+            write_figures(result, place, figures)
+            if isinstance(result, Run)
+            else write_sweep_figures(result, place, figures)
+        )
+        for path in one_by_one:
             print(path)
-
-
-def write_page(run: Run, page: Path) -> None:
-    """Write the page of a run."""
-    from tracker.reports.report import write_report
-
-    say("writing the report")
-    write_report(run, page)
 
 
 def opened(folder: Path, plugins: Sequence[str] = ()) -> Run:
@@ -43,5 +45,15 @@ def opened(folder: Path, plugins: Sequence[str] = ()) -> Run:
 
     try:
         return open_run(folder, plugins=plugins)
+    except CorruptRun as error:
+        raise Refused(EXISTS, f"{folder}: {error.reason}") from None
+
+
+def opened_sweep(folder: Path, plugins: Sequence[str] = ()) -> Sweep:
+    """Return the finished sweep in ``folder``, or refuse."""
+    from tracker.runs import CorruptRun, open_sweep
+
+    try:
+        return open_sweep(folder, plugins=plugins)
     except CorruptRun as error:
         raise Refused(EXISTS, f"{folder}: {error.reason}") from None

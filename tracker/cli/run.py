@@ -19,7 +19,7 @@ from tracker.cli.show import console, number, print_json, table, with_error
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tracker.runs import Run
+    from tracker.runs import Run, Sweep
     from tracker.scenario import Scenario
 
 DEFAULT_FOLDER = Path("reports")
@@ -62,7 +62,7 @@ def run_file(file: Path, wishes: Wishes) -> None:
     result = _carried_out(scenario, folder, file, wishes)
     if complete:
         say(f"{folder}: complete already, nothing was left to compute")
-    page = _page(result, wishes)
+    page = write_page(result, wishes)
     if wishes.json:
         print_json(result.summary)
     else:
@@ -81,16 +81,15 @@ def _is_complete(folder: Path) -> bool:
         return False
 
 
-def _page(result: Run, wishes: Wishes) -> Path | None:
-    """Write report.html into the run directory; the results are there already, so that what fails here loses nothing."""
+def write_page(result: Run | Sweep, wishes: Wishes) -> Path | None:
+    """Write report.html into the directory; the results are there already, so that what fails here loses nothing."""
     if not wishes.report or result.path is None:
         return None
     from tracker.cli.report import PAGE
-    from tracker.reports.report import write_report
 
     if not wishes.quiet:
         say("writing the report")
-    write_report(result, result.path / PAGE)
+    result.report(result.path / PAGE)
     return result.path / PAGE
 
 

@@ -1,4 +1,4 @@
-"""``tracker sweep``: every point of a scenario with ``[sweep]``, one result over all, and a picture."""
+"""``tracker sweep``: every point of a scenario with ``[sweep]``, one result over all, a picture and a page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.text import Text
 from tracker.cli.directory import written_by
 from tracker.cli.guard import FAILED, INVALID, REFUSED, USAGE, Refused, say
 from tracker.cli.progress import reporter
-from tracker.cli.run import DEFAULT_FOLDER, Wishes, command
+from tracker.cli.run import DEFAULT_FOLDER, Wishes, command, write_page
 from tracker.cli.show import console, duration, number, print_json, table
 
 if TYPE_CHECKING:
@@ -45,10 +45,13 @@ def sweep_file(file: Path, wishes: Wishes, metric: str) -> None:
     again = resuming(file, wishes, metric)
     result = _carried_out(scenario, folder, wishes, again)
     caption = write_picture(result, metric)
+    page = write_page(result, wishes)
     if wishes.json:
         print_json(described(result, metric, caption))
     else:
         print_results(result, metric, caption)
+        if page is not None:
+            console().print(Text(f"report: {page}"))
     if result.troubled:
         line = f"{len(result.troubled)} of {len(points)} points diverged or failed: {_indices(result.troubled)}"
         failed = any(outcome.state == "failed" for outcome in result.troubled)
@@ -87,15 +90,16 @@ def _refuse_settings_of_axes(scenario: Scenario, settings: Sequence[str]) -> Non
 
 
 def sweep_cost(points: Sequence[Point]) -> PredictedCost:
-    """Return what all points cost together; they run one after another, and write no page of their own."""
+    """Return what all points cost together; they run one after another and write no page of their own, but the sweep does."""
     from tracker.scenario import PredictedCost, predicted_cost
+    from tracker.scenario.forecast import PAGE_DISK, PAGE_MEMORY
 
     costs = [predicted_cost(point.scenario, page=False) for point in points]
-    disk = sum(cost.disk for cost in costs)
+    disk = sum(cost.disk for cost in costs) + PAGE_DISK
     return PredictedCost(
         steps=sum(cost.steps for cost in costs),
         seconds=sum(cost.seconds for cost in costs),
-        memory=max(cost.memory for cost in costs),
+        memory=max(cost.memory for cost in costs) + PAGE_MEMORY,
         disk=disk,
         disk_running=disk + max(cost.disk_running for cost in costs),
     )

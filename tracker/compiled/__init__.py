@@ -210,7 +210,7 @@ class Kernel(Generic[P, R]):
         return [*self._fresh.signatures, *(cached.signatures if cached is not None else ())]
 
     def _dispatcher(self, args: tuple[Any, ...]) -> Any:
-        if _meets_foreign(args):
+        if from_outside(args):
             return self._fresh
         if self._cached is None:
             self._cached = _with_cache(self.interpreted) or self._fresh
@@ -222,10 +222,10 @@ def kernel(function: Callable[P, R]) -> Kernel[P, R]:
     return Kernel(function)
 
 
-def _meets_foreign(value: Any) -> bool:
+def from_outside(value: Any) -> bool:
     """Tell whether an implementation from outside may serve ``value``, its own type's or an inherited one."""
     return isinstance(value, tuple) and (
-        any(base in _foreign for base in type(value).__mro__) or any(map(_meets_foreign, value))
+        any(base in _foreign for base in type(value).__mro__) or any(map(from_outside, value))
     )
 
 

@@ -12,12 +12,12 @@ between the starting points. Of a continuum of minimisers, the points found are 
 
 from __future__ import annotations
 
-from functools import lru_cache
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker.compiled import kernel
+from tracker.compiled import from_outside, kernel
 from tracker.costs.base import expected, expected_gradient, known_minimisers, search_region
 
 if TYPE_CHECKING:
@@ -41,6 +41,9 @@ class Minimisers(NamedTuple):
 
     points: Array
     value: float
+
+
+_answers: dict[bytes, Minimisers] = {}  # of earlier searches, by their question
 
 
 class _Descent(NamedTuple):
@@ -75,33 +78,28 @@ def global_minimisers(cost: Any, start: Array, *, tolerance: float = TIE) -> Min
     ValueError
         If the cost is unbounded below or has no minimiser within reach.
     """
-    found = _found(_Question(cost, np.ascontiguousarray(start, dtype=float), tolerance))
-    return Minimisers(found.points.copy(), found.value)
+    start = np.ascontiguousarray(start, dtype=float)
+    if from_outside(cost):  # what its functions read may change between two searches
+        return _search(cost, start, tolerance)
+    question = _digest((cost, start, tolerance))
+    if question not in _answers:
+        while len(_answers) >= REMEMBERED:
+            _answers.pop(next(iter(_answers)), None)
+        _answers[question] = _search(cost, start, tolerance)
+    points, value = _answers[question]
+    return Minimisers(points.copy(), value)
 
 
-class _Question:
-    """A search, known by what it depends on: the same cost is asked for again by every point of a sweep or a ladder."""
-
-    def __init__(self, cost: Any, start: Array, tolerance: float) -> None:
-        self.cost, self.start, self.tolerance = cost, start, tolerance
-        self._content = (_content(cost), _content(start), tolerance)
-
-    def __hash__(self) -> int:
-        return hash(self._content)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Question) and self._content == other._content
-
-
-def _content(value: Any) -> Any:
+def _digest(value: Any) -> bytes:
+    """Return a hash of parameters by their content: every point of a sweep or a ladder asks for the same costs again."""
     if isinstance(value, tuple):
-        return (type(value), *map(_content, value))
-    return (value.shape, value.tobytes()) if isinstance(value, np.ndarray) else value
+        return sha256(b"".join((repr(type(value)).encode(), *map(_digest, value)))).digest()
+    if isinstance(value, np.ndarray):
+        return sha256(repr((value.shape, value.dtype.str)).encode() + value.tobytes()).digest()
+    return sha256(repr(value).encode()).digest()
 
 
-@lru_cache(maxsize=REMEMBERED)
-def _found(question: _Question) -> Minimisers:
-    cost, start, tolerance = question.cost, question.start, question.tolerance
+def _search(cost: Any, start: Array, tolerance: float) -> Minimisers:
     known = known_minimisers(cost)
     if known is not None:
         points = np.ascontiguousarray(known, dtype=float)

@@ -9,6 +9,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tracker.metrics.averages import Average
+
     Array = NDArray[np.float64]
 
 CONFIDENCE = 0.95
@@ -48,6 +50,22 @@ def ratio(a: Array, b: Array, confidence: float = CONFIDENCE) -> Paired:
         return Paired(np.nan, np.nan, np.nan, wins, a.size)
     estimate, low, high, _, _ = _interval(np.log(a) - np.log(b), wins, confidence)
     return Paired(float(np.exp(estimate)), float(np.exp(low)), float(np.exp(high)), wins, a.size)
+
+
+def ratio_of_averages(a: Average, b: Average, trials: int, confidence: float = CONFIDENCE) -> Paired:
+    """Return the ratio of two means of which only the standard errors are known, not the trials.
+
+    Both intervals (Student's, each with half of what may go wrong) are taken at their worst, which holds however the
+    trials of the one hang together with those of the other; so it is wider than that of ``ratio``. No wins are counted.
+    """
+    if not (b.mean > 0.0 and trials > 0):
+        return Paired(np.nan, np.nan, np.nan, 0, 0)
+    if trials < 2:
+        return Paired(a.mean / b.mean, np.nan, np.nan, 0, 0)
+    reach = _quantile(trials, 0.5 + confidence / 2.0)
+    least, most = b.mean - reach * b.stderr, b.mean + reach * b.stderr
+    high = (a.mean + reach * a.stderr) / least if least > 0.0 else np.inf
+    return Paired(a.mean / b.mean, max(0.0, (a.mean - reach * a.stderr) / most), high, 0, 0)
 
 
 def gap_closed(a: Array, worst: Array, best: Array, confidence: float = CONFIDENCE) -> Paired:

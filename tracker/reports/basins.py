@@ -8,15 +8,19 @@ import numpy as np
 
 from tracker.metrics.switches import Curve, mean_per_step
 from tracker.reports.exhibit import Exhibit, Omitted, Table
-from tracker.reports.style import MARKERS, RULE, figure, legend, mode_colour
+from tracker.reports.style import MARKERS, MODES, RULE, figure, legend, mode_colours, some
 from tracker.reports.view import INSIDE, STEPS
 from tracker.reports.words import listed, percent
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from tracker.reports.view import View
 
 KEY, QUESTION = "right-basin", "How much of the time are they in the right basin?"
 BAND = 1.96
+LABEL = "share of steps inside the target of the current mode"
+MOST_TICKS = 6  # names of modes along an axis
 
 
 def exhibit(view: View) -> Exhibit | Omitted:
@@ -26,7 +30,13 @@ def exhibit(view: View) -> Exhibit | Omitted:
             KEY, QUESTION, "there is no target set: no two modes have different minimisers, and no radius is given."
         )
     shares = {name: by_mode(view, name) for name in view.names}
-    X = len(view.modes)
+    fig = _rows(view, shares) if len(view.modes) <= len(MODES) else _lines(view, shares)
+    return Exhibit(KEY, QUESTION, _caption(view, shares), _alt(view), fig, _table(view, shares))
+
+
+def _rows(view: View, shares: dict[str, Curve]) -> Figure:
+    """A row for each sampler, a dot for each mode."""
+    X, colours = len(view.modes), mode_colours(len(view.modes))
     with figure(height=0.9 + len(view.names) * max(0.24, 0.12 * X + 0.1)) as fig:
         ax = fig.subplots()
         for row in range(1, len(view.names), 2):
@@ -36,16 +46,38 @@ def exhibit(view: View) -> Exhibit | Omitted:
             mean = np.array([shares[name].mean[x] for name in view.names])
             stderr = np.nan_to_num([shares[name].stderr[x] for name in view.names])
             rows = np.arange(len(view.names)) + offset
-            marker, colour = MARKERS[x % len(MARKERS)], mode_colour(x)
-            ax.errorbar(mean, rows, xerr=BAND * stderr, fmt=marker, color=colour, elinewidth=1.6, label=mode)
+            marker = MARKERS[x % len(MARKERS)]
+            ax.errorbar(mean, rows, xerr=BAND * stderr, fmt=marker, color=colours[x], elinewidth=1.6, label=mode)
         ax.set_yticks(range(len(view.names)), view.names)
         ax.set_ylim(len(view.names) - 0.5, -0.5)
         ax.set_xlim(-0.02, 1.02)
         ax.grid(visible=False, axis="y")
-        ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
-        ax.set_xlabel("share of steps inside the target of the current mode")
+        ax.xaxis.set_major_formatter(_percent)
+        ax.set_xlabel(LABEL)
         legend(fig, ax)
-    return Exhibit(KEY, QUESTION, _caption(view, shares), _alt(view), fig, _table(view, shares))
+    return fig
+
+
+def _lines(view: View, shares: dict[str, Curve]) -> Figure:
+    """A line for each sampler over the modes, in the order of the file: for many modes."""
+    with figure(height=3.2) as fig:
+        ax = fig.subplots()
+        for name in view.names:
+            look, mean, reach = view.looks[name], shares[name].mean, BAND * np.nan_to_num(shares[name].stderr)
+            style = {"color": look.color, "linestyle": look.linestyle, "marker": look.marker, "markersize": 2.5}
+            ax.errorbar(np.arange(mean.size), mean, reach, elinewidth=1.0, linewidth=1.1, label=name, **style)
+        ticks = some(len(view.modes), MOST_TICKS)
+        ax.set_xticks(ticks, [view.mode_names[x] for x in ticks])
+        ax.set_ylim(-0.02, 1.02)
+        ax.yaxis.set_major_formatter(_percent)
+        ax.set_xlabel("current mode")
+        ax.set_title(LABEL)
+        legend(fig, ax)
+    return fig
+
+
+def _percent(share: float, _: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 def by_mode(view: View, name: str) -> Curve:

@@ -86,9 +86,11 @@ def _forest(ax: Axes, view: View, found: dict[str, Paired]) -> None:
         if row % 2:
             ax.axhspan(row - 0.5, row + 0.5, color=RULE, alpha=0.25, linewidth=0)
         if np.isfinite(pair.estimate) and pair.estimate > 0:
-            centre = float(np.clip(pair.estimate, 1 / reach, reach))
-            ax.plot([max(pair.low, 1 / reach), min(pair.high, reach)], [row, row], color=look.color, linewidth=2.0)
-            ax.plot([centre], [row], look.marker, color=look.color)
+            edge = reach**0.97  # beyond it an arrow points to where the ratio is
+            centre = float(np.clip(pair.estimate, 1 / edge, edge))
+            marker = look.marker if centre == pair.estimate else "<" if pair.estimate < 1 else ">"
+            ax.plot([max(pair.low, 1 / edge), min(pair.high, edge)], [row, row], color=look.color, linewidth=2.0)
+            ax.plot([centre], [row], marker, color=look.color)
         wins = f"{pair.wins}/{pair.trials}"
         ax.text(1.01, row, wins, transform=ax.get_yaxis_transform(), va="center", fontsize=8.0, color=INK)
     ax.text(1.01, -0.85, "wins", transform=ax.get_yaxis_transform(), va="center", fontsize=8.0, color=MUTED)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tracker.metrics.distances import w1
 from tracker.reports.exhibit import Exhibit, Omitted, Table
-from tracker.reports.style import INK, MUTED, figure, legend
+from tracker.reports.style import INK, MUTED, figure, legend, some
 from tracker.reports.view import BASELINES
 from tracker.reports.words import number
 
@@ -26,6 +26,7 @@ BINS = 60
 MOST_STEPS = 2048  # of which the law of a sampler's own points is computed
 MOST_SAMPLES = 200_000  # per sampler and mode: W1 of more would only take longer
 FEWEST = 50
+MOST_PANELS = 6  # modes that are drawn; the table has all
 
 
 class Laws(NamedTuple):
@@ -55,10 +56,11 @@ def exhibit(view: View) -> Exhibit | Omitted:
     if max(found[name, x].size for name, x in found if name not in BASELINES) < FEWEST:
         return Omitted(KEY, QUESTION, f"fewer than {FEWEST} recorded points in each mode.")
     distances = {key: w1(s, laws[key[1]].gibbs.points, laws[key[1]].gibbs.cdf) for key, s in found.items() if s.size}
-    with figure(height=0.7 + 1.75 * len(view.modes)) as fig:
-        axes = fig.subplots(len(view.modes), 1, sharex=True, squeeze=False)[:, 0]
+    drawn = some(len(view.modes), MOST_PANELS)
+    with figure(height=0.7 + 1.75 * len(drawn)) as fig:
+        axes = fig.subplots(len(drawn), 1, sharex=True, squeeze=False)[:, 0]
         limits = _limits(laws, found)
-        for x, ax in enumerate(axes):
+        for x, ax in zip(drawn, axes, strict=True):
             _panel(ax, view, x, laws[x], found, limits)
         axes[-1].set_xlabel(view.coordinate_name)
         legend(fig, axes[0])
@@ -180,6 +182,8 @@ def _caption(view: View, distances: dict[tuple[str, int], float], laws: list[Law
         text += "; right after a switch a sampler is elsewhere, so the distance holds lag as well as discretisation"
     if laws[0].own is not None:
         text += f"; the dashed line is {view.samplers[0]}'s own law, exactly: that {exact.meaning}"
+    if len(view.modes) > MOST_PANELS:
+        text += f"; {MOST_PANELS} of the {len(view.modes)} modes are drawn, the table has all"
     return f"{text}."
 
 
@@ -192,7 +196,7 @@ def _variance(law: Marginal) -> float:
 
 def _alt(view: View) -> str:
     return (
-        f"For each of {len(view.modes)} modes, histograms of coordinate {view.coordinate + 1} of theta for "
+        f"For each of {min(len(view.modes), MOST_PANELS)} modes, histograms of coordinate {view.coordinate + 1} of theta for "
         f"{len(view.samplers)} samplers over the shaded Gibbs density of the mode."
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tracker import chain
 from tracker.reports.exhibit import Exhibit, Omitted, Table
-from tracker.reports.style import INK, MARKERS, figure, legend, log_axis, mode_colour
+from tracker.reports.style import INK, MARKERS, figure, legend, log_axis, mode_colours
 from tracker.reports.words import interval, listed, number
 
 if TYPE_CHECKING:
@@ -43,14 +43,14 @@ def exhibit(view: View) -> Exhibit | Omitted:
         return Omitted(KEY, QUESTION, "no visit ended in this run.")
     leaving = chain.exit_probability(law.Q, law.alpha)
     estimate = chain.estimate(counts, law.alpha)
-    p_value = chain.hazard_test(counts).p_value
+    p_value, colours = chain.hazard_test(counts).p_value, mode_colours(len(view.modes))
     with figure(height=2.9) as fig:
         ax = fig.subplots()
         for x, mode in enumerate(view.mode_names):
             ages, alive = survival(counts, x)
-            ax.plot(ages, alive, MARKERS[x % len(MARKERS)], color=mode_colour(x), label=mode)
+            ax.plot(ages, alive, MARKERS[x % len(MARKERS)], color=colours[x], label=mode)
             fine = np.geomspace(1, max(ages[-1], 2), 200) if len(ages) else np.ones(1)
-            ax.plot(fine, np.exp(fine * np.log1p(-min(leaving[x], 1 - 1e-12))), color=mode_colour(x), linewidth=1.1)
+            ax.plot(fine, np.exp(fine * np.log1p(-min(leaving[x], 1 - 1e-12))), color=colours[x], linewidth=1.1)
         log_axis(ax)
         ax.set_ylim(0.0, 1.03)
         ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")

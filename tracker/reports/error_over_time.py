@@ -22,6 +22,7 @@ KEY, QUESTION = "error-over-time", "How far from the minimiser are they, over ti
 MOST_BINS = 25
 TABLE_ROWS = 10
 BAND = 1.96
+FAR_ABOVE = 8.0
 
 
 def exhibit(view: View) -> Exhibit | Omitted:
@@ -34,8 +35,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
     with figure(height=4.6) as fig:
         axes = fig.subplots(2, 1, sharex=True)
         for ax, curves, title in zip(axes, (error, excess), ("tracking error", "excess cost"), strict=True):
-            _draw(ax, view, middle, curves)
-            ax.set_title(title)
+            ax.set_title(title + _draw(ax, view, middle, curves))
         axes[1].set_xlabel("step k")
         steps_axis(axes[1])
         legend(fig, axes[0])
@@ -66,8 +66,8 @@ def banded(view: View, quantity: str, name: str, groups: NDArray[np.int64]) -> t
     return mean, per_trial.std(axis=0, ddof=1) / np.sqrt(len(per_trial))
 
 
-def _draw(ax: Axes, view: View, middle: Array, curves: dict[str, tuple[Array, Array]]) -> None:
-    top = 0.0
+def _draw(ax: Axes, view: View, middle: Array, curves: dict[str, tuple[Array, Array]]) -> str:
+    """Draw the curves; return what the title must say of the scale."""
     for name, (mean, stderr) in curves.items():
         look = view.looks[name]
         ax.plot(middle, mean, color=look.color, linestyle=look.linestyle, label=name)
@@ -75,8 +75,22 @@ def _draw(ax: Axes, view: View, middle: Array, curves: dict[str, tuple[Array, Ar
             ax.fill_between(
                 middle, mean - BAND * stderr, mean + BAND * stderr, color=look.color, alpha=0.12, linewidth=0
             )
-        top = max(top, _top(mean))
+    if (low := _floor_of_logarithm(view, curves)) > 0.0:
+        ax.set_yscale("log")
+        ax.set_ylim(0.7 * low, 1.5 * max(float(np.nanmax(mean)) for mean, _ in curves.values()))
+        return ", logarithmic (the oracle's is 0)"
+    top = max(_top(mean) for mean, _ in curves.values())
     ax.set_ylim(min(0.0, -0.02 * top), 1.1 * top or 1.0)
+    return ""
+
+
+def _floor_of_logarithm(view: View, curves: dict[str, tuple[Array, Array]]) -> float:
+    """Return the lowest point of the samplers where standing still is so far above them that a plain scale would hide them."""
+    means = np.array([curves[name][0] for name in view.samplers])
+    means = means[np.isfinite(means)]
+    still = float(np.nanmedian(curves["frozen"][0]))
+    hidden = means.size and means.min() > 0.0 and still > FAR_ABOVE * float(np.median(means))
+    return float(means.min()) if hidden else 0.0
 
 
 def _top(mean: Array) -> float:

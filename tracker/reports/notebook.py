@@ -1,4 +1,4 @@
-"""What a notebook shows of a run and of a scenario: small, escaped, in the notebook's own colours."""
+"""What a notebook shows of a run, a sweep and a scenario: small, escaped, in the notebook's own colours."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tracker.reports.page import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tracker.reports.exhibit import Cell
-    from tracker.runs import Run
+    from tracker.reports.exhibit import Cell, Shown, Verdict
+    from tracker.runs import Run, Sweep
     from tracker.scenario import Scenario
 
 
@@ -23,11 +23,23 @@ def run_html(run: Run) -> str:
     from tracker.reports.view import View
 
     view = View(run)
-    found = verdict(view, diagnostics.health(view))
+    return _brief(run.scenario.name, subtitle(view), verdict(view, diagnostics.health(view)), overview(view))
+
+
+def sweep_html(sweep: Sweep) -> str:
+    """Return the verdict of a sweep and the table of its points."""
+    from tracker.reports.contests import contests
+    from tracker.reports.sweep_page import points_table, subtitle
+    from tracker.reports.sweep_verdict import sweep_verdict
+
+    found = sweep_verdict(sweep, contests(sweep))
+    return _brief(sweep.scenario.name, subtitle(sweep), found, points_table(sweep))
+
+
+def _brief(title: str, subtitle: str, found: Verdict, table: Shown) -> str:
     lines = [f"<p>⚠ {escape(warning)}</p>" for warning in found.warnings]
     lines += [f"<p><b>{escape(a.question)}</b> {escape(a.mark)}: {escape(a.answer)}</p>" for a in found.answers]
-    table = overview(view)
-    head = f"<h4>{escape(run.scenario.name)}</h4><p>{escape(subtitle(view))}</p>"
+    head = f"<h4>{escape(title)}</h4><p>{escape(subtitle)}</p>"
     return f"<div>{head}{''.join(lines)}{_table(table.table.columns, table.table.rows)}<p>{escape(table.caption)}</p></div>"
 
 

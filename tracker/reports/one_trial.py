@@ -8,7 +8,7 @@ import numpy as np
 
 from tracker.metrics.averages import over_trials
 from tracker.reports.exhibit import Exhibit, Omitted, Table
-from tracker.reports.style import INK, MUTED, figure, mode_colour, steps_axis
+from tracker.reports.style import INK, MODES, MUTED, figure, mode_colours, some, steps_axis
 from tracker.reports.words import counted, number
 
 if TYPE_CHECKING:
@@ -65,11 +65,12 @@ def _strip(ax: Axes, view: View, mode: NDArray[np.int64]) -> None:
 
     change = np.flatnonzero(np.diff(mode)) + 1
     first, stop = np.r_[0, change], np.r_[change, len(mode) - 1]
-    steps = view.recorded
+    steps, colours = view.recorded, mode_colours(len(view.modes))
     for x in np.unique(mode[mode >= 0]):
         spans = [(steps[a], steps[b] - steps[a]) for a, b in zip(first, stop, strict=True) if mode[a] == x and b > a]
-        ax.broken_barh(spans, (0, 1), facecolors=mode_colour(int(x)), linewidth=0)
-    patches = [Patch(color=mode_colour(n), label=name) for n, name in enumerate(view.mode_names)]
+        ax.broken_barh(spans, (0, 1), facecolors=colours[int(x)], linewidth=0)
+    named = range(len(colours)) if len(colours) <= len(MODES) else some(len(colours), 4)  # of a scale, some
+    patches = [Patch(color=colours[n], label=view.mode_names[n]) for n in named]
     ax.legend(handles=patches, loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=4, title=None, handlelength=1.0)
     ax.set(yticks=[], ylim=(0, 1))
     ax.set_ylabel("mode", rotation=0, ha="right", va="center")

@@ -6,14 +6,18 @@ import math
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from tracker.reports.drawing import inline_svg
+from tracker.reports.drawing import inline_svg, write_figure
 from tracker.reports.exhibit import Cell, Exhibit, Listing, Omitted, Section, Shown, Verdict
 from tracker.reports.words import DASH, number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     import jinja2
+
+    from tracker.reports.drawing import Format
+    from tracker.reports.exhibit import Item
 
 
 def render(title: str, subtitle: str, sections: Sequence[Section], verdict: Verdict | None = None) -> str:
@@ -29,6 +33,17 @@ def render(title: str, subtitle: str, sections: Sequence[Section], verdict: Verd
         The box on top.
     """
     return _template("page.html.j2").render(title=title, subtitle=subtitle, sections=sections, verdict=verdict)
+
+
+def write_each(items: Iterable[Item], folder: Path, kind: Format) -> list[Path]:
+    """Write the figure of each exhibit to a file of its own; return their names."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for item in items:
+        if isinstance(item, Exhibit):
+            written.append(folder / f"{item.key}.{kind}")
+            write_figure(item.figure, written[-1], kind)
+    return written
 
 
 def shown(value: Cell) -> str:

@@ -8,39 +8,47 @@ from typing import TYPE_CHECKING
 from tracker.reports.exhibit import Item, Listing, Section, Shown, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from tracker.reports.view import View
+    from tracker.scenario import Scenario
 
 HEADING = "How to repeat it"
 
 
 def section(view: View) -> Section:
     """Return the scenario's text, its seed, the versions, the hash of the result and the command."""
-    scenario, about = view.scenario, view.run.summary["scenario"]
+    about, path = view.run.summary["scenario"], view.run.path
     rows = [
         ("scenario", about["name"]),
         ("seed", str(about["seed"])),
         ("trials × steps", f"{about['trials']} × {about['steps']}"),
         ("sha256 of the scenario", about["sha256"]),
         ("sha256 of the result", view.run.summary["hash"]),
-        *((f"version of {package}", version) for package, version in versions(view).items()),
     ]
-    command = f"tracker run {about['name']}.toml"
+    manifest = path / "manifest.json" if path is not None else None
+    return repeated_by("tracker run", view.scenario, rows, manifest)
+
+
+def repeated_by(command: str, scenario: Scenario, rows: Sequence[tuple[str, str]], manifest: Path | None) -> Section:
+    """Return the facts in ``rows``, the versions that ``manifest`` names, the command and the scenario's text."""
+    rows = [*rows, *((f"version of {package}", version) for package, version in versions(manifest).items())]
     items: tuple[Item, ...] = (
         Shown(
             "The same scenario and versions on the same machine give the same result, bit for bit.",
             Table(("", ""), tuple(rows)),
         ),
-        Listing("Save the scenario below as a file and run it:", command),
-        Listing(f"{about['name']}.toml", scenario.toml(), folded=True),
+        Listing("Save the scenario below as a file and run it:", f"{command} {scenario.name}.toml"),
+        Listing(f"{scenario.name}.toml", scenario.toml(), folded=True),
     )
     return Section(HEADING, (), items)
 
 
-def versions(view: View) -> dict[str, str]:
-    """Return the versions with which the run was made, as its manifest says, or those of now for a run in memory."""
+def versions(manifest: Path | None) -> dict[str, str]:
+    """Return the versions with which a result was made, as its manifest says, or those of now for one in memory."""
     from tracker.runs.identity import versions as versions_now
 
-    manifest = view.run.path / "manifest.json" if view.run.path is not None else None
     if manifest is None or not manifest.is_file():
         return dict(versions_now())
     found = json.loads(manifest.read_bytes())

@@ -19,12 +19,11 @@ from tracker.reports import (
     skew_path,
     switches,
 )
-from tracker.reports.drawing import write_figure
 from tracker.reports.exhibit import Exhibit, Omitted, Section, Shown, Table
-from tracker.reports.page import render
+from tracker.reports.page import render, write_each
 from tracker.reports.verdict import closed_gap, verdict
 from tracker.reports.view import View
-from tracker.reports.words import counted, number, percent
+from tracker.reports.words import average, counted, number, percent
 
 if TYPE_CHECKING:
     from tracker.reports.diagnostics import Health
@@ -69,13 +68,7 @@ def write_report(run: Run, path: Path) -> None:
 
 def write_figures(run: Run, folder: Path, kind: Format) -> list[Path]:
     """Write each figure to a file of its own; return their names."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for item in exhibits(run):
-        if isinstance(item, Exhibit):
-            written.append(folder / f"{item.key}.{kind}")
-            write_figure(item.figure, written[-1], kind)
-    return written
+    return write_each(exhibits(run), folder, kind)
 
 
 def subtitle(view: View) -> str:
@@ -93,7 +86,7 @@ def overview(view: View) -> Shown:
         row = view.summary[name]
         inside = row["inside_target"]["mean"] if row["inside_target"] else None
         rows.append((
-            name, _average(row["tracking_error"]), percent(closed_gap(view, name).estimate), _average(row["excess_cost"]),
+            name, average(row["tracking_error"]), percent(closed_gap(view, name).estimate), average(row["excess_cost"]),
             percent(inside), number(row["recovery"]["median"]), row["diverged"],
         ))  # fmt: skip
     columns = ("sampler", "tracking error", "gap closed", "excess cost", "in target", "recovery", "diverged")
@@ -102,8 +95,3 @@ def overview(view: View) -> Shown:
         "target. frozen stands still, oracle knows the mode."
     )
     return Shown(caption, Table(columns, tuple(rows)))
-
-
-def _average(entry: dict[str, float | None]) -> str:
-    mean, stderr = entry["mean"], entry["stderr"]
-    return number(mean) if stderr is None else f"{number(mean)} ± {number(stderr, 2)}"

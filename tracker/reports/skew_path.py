@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 KEY, QUESTION = "skew-path", "What becomes of the skew matrix S?"
 BAND = 1.96
+MOST_TOLD = 4  # samplers that a caption tells of one by one
 
 
 def moving(view: View) -> tuple[str, ...]:
@@ -80,8 +81,17 @@ def size_over_time(view: View, n: int, groups: NDArray[np.int64]) -> tuple[Array
 
 
 def _caption(view: View, curves: dict[str, tuple[Array, Array]], shares: dict[str, float]) -> str:
+    last = {name: float(mean[-1]) for name, (mean, _) in curves.items()}
+    told = list(curves)
+    if len(told) > MOST_TOLD:
+        told = list(
+            dict.fromkeys(
+                (min(last, key=last.__getitem__), max(last, key=last.__getitem__), max(shares, key=shares.__getitem__))
+            )
+        )
     parts = []
-    for name, (mean, _) in curves.items():
+    for name in told:
+        mean = curves[name][0]
         low, high = bounds(view, name)
         parts.append(
             f"{name} from {number(float(mean[0]))} to {number(float(mean[-1]))}, at its bounds [{low:g}, {high:g}] "
@@ -89,7 +99,8 @@ def _caption(view: View, curves: dict[str, tuple[Array, Array]], shares: dict[st
         )
     resets = sum(int(view.summary[name]["resets"]) for name in curves)
     guard = f"; the tangent process was reset {resets} times" if resets else ""
-    return f"Size of S: {'; '.join(parts)}{guard}."
+    some = ", the smallest, the largest and the one most at its bounds" if len(told) < len(curves) else ""
+    return f"Size of S{some}: {'; '.join(parts)}{guard}."
 
 
 def _table(view: View, curves: dict[str, tuple[Array, Array]], shares: dict[str, float]) -> Table:

@@ -90,9 +90,22 @@ def looks(names: Sequence[str]) -> dict[str, Look]:
     return found
 
 
-def mode_colour(index: int) -> str:
-    """Return the colour of a hidden mode."""
-    return MODES[index % len(MODES)]
+def mode_colours(count: int) -> list[str]:
+    """Return a colour for each hidden mode; more modes than there are names for colours share a scale, in their order."""
+    if count <= len(MODES):
+        return list(MODES[:count])
+    import matplotlib as mpl
+    from matplotlib.colors import to_hex
+
+    scale = mpl.colormaps["viridis"]
+    return [to_hex(scale(0.2 + 0.7 * x / (count - 1))) for x in range(count)]  # its ends would vanish on a page
+
+
+def some(count: int, most: int) -> list[int]:
+    """Return at most ``most`` of ``count`` places, evenly spread, the first and the last among them."""
+    if count <= most:
+        return list(range(count))
+    return [round(n * (count - 1) / (most - 1)) for n in range(most)]
 
 
 @contextmanager

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 COLUMNS = 3  # of heat maps
 MOST_WRITTEN = 42  # cells of a heat map that still have room for their number
+MOST_MARKED = 60  # points of a line that have a marker and caps each
+LONGEST_TICK, WIDEST_TICKS = 24, 56  # letters of one value, and of all of them side by side
 MOST_TICKS = 8  # values that are written at a line's axis
 WIDE = 20.0  # a metric that varies by more than this factor is drawn on a logarithmic scale
 DARK, BRIGHT = "#101010", "#fefefe"  # on the colours of a map, which stay what they are on a dark page
@@ -57,13 +59,13 @@ class Drawn(NamedTuple):
 
 def sweep_exhibit(sweep: Sweep, metric: str = "tracking_error") -> Exhibit:
     """Return the picture of ``metric`` with its numbers."""
-    drawn = _drawn(sweep, metric)
+    drawn = drawn_of(sweep, metric)
     one = len(drawn.axes) == 1
     picture = _lines(drawn) if one else _maps(drawn)
     addresses = " and ".join(axis.address for axis in drawn.axes)
     kind = "lines with error bars" if one else "heat maps, one for each sampler"
     return Exhibit(
-        key="sweep",
+        key=metric.replace("_", "-"),
         question=f"How does the {drawn.title} depend on {addresses}?",
         caption=_caption(drawn, sweep),
         alt=f"{drawn.title} against {addresses}, {kind}. {_best(drawn)}",
@@ -72,7 +74,8 @@ def sweep_exhibit(sweep: Sweep, metric: str = "tracking_error") -> Exhibit:
     )
 
 
-def _drawn(sweep: Sweep, metric: str) -> Drawn:
+def drawn_of(sweep: Sweep, metric: str) -> Drawn:
+    """Return what of the sweep is drawn: the first two axes with several values."""
     axes, data = sweep.axes, sweep.dataset
     swept = [axis for axis in axes if len(axis.values) > 1] or list(axes[:1])
     chosen = swept[:2]
@@ -102,8 +105,7 @@ def is_geometric(values: Array) -> bool:
 
 def _lines(drawn: Drawn) -> Figure:
     axis = drawn.axes[0]
-    numbers = axis.numbers
-    x = numbers if numbers is not None else np.arange(len(axis.values), dtype=float)
+    numbers, x = axis.numbers, positions(axis)
     order = np.argsort(x)
     with figure(WIDTH, 3.4) as picture:
         ax = picture.add_subplot()
@@ -112,20 +114,37 @@ def _lines(drawn: Drawn) -> Figure:
             whole = np.isfinite(values)
             baseline = name in BASELINES
             low_high = None if baseline else _bars(drawn, name)[:, order]
-            style: dict[str, Any] = {"color": look.color, "linestyle": look.linestyle, "marker": look.marker}
-            ax.errorbar(x[order], values[order], low_high, label=name, capsize=2.5, elinewidth=1.0, **style)
+            marker, cap = (look.marker, 2.5) if x.size <= MOST_MARKED else ("", 0.0)
+            style: dict[str, Any] = {"color": look.color, "linestyle": look.linestyle, "marker": marker}
+            ax.errorbar(x[order], values[order], low_high, label=name, capsize=cap, elinewidth=1.0, **style)
             marked = drawn.troubled(name) & whole
             ax.plot(x[marked], values[marked], look.marker, color=look.color, markerfacecolor=PAPER, zorder=3)
             lost = ~whole & drawn.troubled(name)
             ax.plot(x[lost], np.full(lost.sum(), 0.985), "x", color=look.color, transform=ax.get_xaxis_transform())
         _scales(ax, drawn, numbers)
         if numbers is None or x.size <= MOST_TICKS:
-            ax.set_xticks(x, _ticks(axis))
-            ax.minorticks_off()
+            _write_ticks(ax, x, [shortened(tick) for tick in ticks(axis)])
         ax.set_xlabel(axis.address)
         ax.set_ylabel(drawn.title)
         legend(picture, ax)
     return picture
+
+
+def _write_ticks(ax: Axes, x: Array, labels: list[str]) -> None:
+    """Write all values at the axis, aslant where they would run into each other."""
+    slant: dict[str, Any] = {"rotation": 25, "ha": "right", "rotation_mode": "anchor"}
+    ax.set_xticks(x, labels, parse_math=False, **(slant if len(labels) * max(map(len, labels)) > WIDEST_TICKS else {}))
+    ax.minorticks_off()
+
+
+def shortened(text: str) -> str:
+    """Return a value that fits below an axis; the table holds all of it."""
+    return text if len(text) <= LONGEST_TICK else f"{text[: LONGEST_TICK - 1]}…"
+
+
+def positions(axis: Axis) -> Array:
+    """Return where the values stand on the axis: numbers in their place, words one after another."""
+    return axis.numbers if axis.numbers is not None else np.arange(len(axis.values), dtype=float)
 
 
 def _bars(drawn: Drawn, sampler: str) -> Array:
@@ -175,8 +194,15 @@ def _maps(drawn: Drawn) -> Figure:
             _annotate(ax, drawn, name, image.norm)
             ax.set_title(name)
             ax.grid(visible=False)
-            ax.set_xticks(range(len(across.values)), _ticks(across), rotation=45, ha="right", rotation_mode="anchor")
-            ax.set_yticks(range(len(down.values)), _ticks(down))
+            ax.set_xticks(
+                range(len(across.values)),
+                [shortened(tick) for tick in ticks(across)],
+                parse_math=False,
+                rotation=45,
+                ha="right",
+                rotation_mode="anchor",
+            )
+            ax.set_yticks(range(len(down.values)), [shortened(tick) for tick in ticks(down)], parse_math=False)
         picture.supxlabel(across.address, fontsize=9)
         picture.supylabel(down.address, fontsize=9)
         bar = picture.colorbar(image, ax=grid, label=drawn.title, fraction=0.05)
@@ -204,9 +230,14 @@ def _annotate(ax: Axes, drawn: Drawn, sampler: str, norm: Any) -> None:
 # --- words and numbers
 
 
+def is_choice(axis: Axis) -> bool:
+    """Tell whether an axis is the samplers' to choose; the others are the world's."""
+    return axis.address.partition(".")[0] == "samplers"
+
+
 def _choice(drawn: Drawn) -> int | None:
     """Return which of two axes is the samplers' to choose, where the other is the world's."""
-    chosen = [axis.address.startswith("samplers.") for axis in drawn.axes]
+    chosen = [is_choice(axis) for axis in drawn.axes]
     return chosen.index(True) if sum(chosen) == 1 and len(chosen) == 2 else None
 
 
@@ -231,19 +262,19 @@ def _best(drawn: Drawn) -> str:
         if not places:
             continue
         if choice is not None:
-            parts.append(f"{name} {', '.join(_ticks(drawn.axes[choice])[place[choice]] for place in places)}")
+            parts.append(f"{name} {', '.join(ticks(drawn.axes[choice])[place[choice]] for place in places)}")
             continue
-        where = ", ".join(f"{axis.address} = {_ticks(axis)[n]}" for axis, n in zip(drawn.axes, places[0], strict=True))
+        where = ", ".join(f"{axis.address} = {ticks(axis)[n]}" for axis, n in zip(drawn.axes, places[0], strict=True))
         parts.append(f"{name} {number(float(drawn.values(name)[places[0]]), 3)} at {where}")
     if not parts:
         return "No point came to an end without divergence."
     if choice is None:
         return f"Best: {'; '.join(parts)}."
     world = drawn.axes[1 - choice]
-    return f"Best {drawn.axes[choice].address} for {world.address} = {', '.join(_ticks(world))}: {'; '.join(parts)}."
+    return f"Best {drawn.axes[choice].address} for {world.address} = {', '.join(ticks(world))}: {'; '.join(parts)}."
 
 
-def _ticks(axis: Axis) -> tuple[str, ...]:
+def ticks(axis: Axis) -> tuple[str, ...]:
     """Return the values as short as they can be, all in one form."""
     if axis.numbers is None:
         return axis.labels
@@ -261,11 +292,22 @@ def _caption(drawn: Drawn, sweep: Sweep) -> str:
         sentences.append("Frames mark the best.")
     if drawn.held:
         sentences.append(f"Of the other axes only the first value is shown: {drawn.held}.")
+    if lost := _without_median(drawn):
+        sentences.append(f"No mark where fewer than half of the switches led back into the target ({lost}).")
     if sweep.troubled:
         count = len(sweep.troubled)
         mark = "hollow or crossed" if len(drawn.axes) == 1 else "crossed"
         sentences.append(f"At {count} of {len(sweep.outcomes)} points trials diverged or the run failed: {mark}.")
     return " ".join(sentences)
+
+
+def _without_median(drawn: Drawn) -> str:
+    """Count the points and samplers that have a result but no median recovery time."""
+    if drawn.metric != "recovery":
+        return ""
+    names = [name for name in drawn.samplers if name not in BASELINES]
+    lost = sum(int((np.isnan(drawn.values(name)) & ~drawn.troubled(name)).sum()) for name in names)
+    return f"{lost} of {sum(drawn.values(name).size for name in names)} cases" if lost else ""
 
 
 def _table(sweep: Sweep, metric: str) -> Table:

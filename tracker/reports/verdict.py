@@ -139,10 +139,10 @@ def _smallest(view: View) -> str | None:
     )
 
 
-def trust(warnings: tuple[str, ...]) -> Answer:
+def trust(warnings: tuple[str, ...], fine: str = "No check found anything: see the diagnostics below.") -> Answer:
     """Count the warnings."""
     if not warnings:
-        return Answer("Can I trust it?", "yes", "No check found anything: see the diagnostics below.", "good")
+        return Answer("Can I trust it?", "yes", fine, "good")
     return Answer("Can I trust it?", "with care", f"{counted(len(warnings), 'warning')} above.", "warn")
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracker.bins import AGE_BITS, WAIT_BITS, bin_edges
-from tracker.metrics.averages import ratio
 from tracker.metrics.switches import restricted_mean
 from tracker.reports.style import Look, looks
+from tracker.runs.summary import per_step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,9 +115,7 @@ class View:
     # --- one number per trial and sampler, shape (T, S)
 
     def _per_step(self, column: int) -> Array:
-        sums = self.arrays["by_mode"].sum(axis=2)
-        found = ratio(sums[..., column], sums[..., STEPS])
-        return np.where(self.kept, found, np.nan)
+        return per_step(self.arrays, column)
 
     @cached_property
     def tracking_error(self) -> Array:

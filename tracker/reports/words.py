@@ -6,9 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 DASH = "–"
+ROUNDING = 1e-12
 SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
@@ -27,6 +28,14 @@ def number(value: float | None, digits: int = 3) -> str:
     rounded = float(f"{value:.{digits}g}")
     places = max(0, digits - 1 - math.floor(math.log10(abs(rounded)))) if rounded != 0 else 0
     return f"{rounded:.{places}f}".replace("-", "−")
+
+
+def average(entry: Mapping[str, float | None]) -> str:
+    """Return a mean with its standard error, as a summary holds them."""
+    mean, stderr = entry["mean"], entry["stderr"]
+    if mean is not None and stderr is not None and stderr < ROUNDING * abs(mean):
+        stderr = 0.0  # what is the same in all trials differs by rounding only
+    return number(mean) if stderr is None else f"{number(mean)} ± {number(stderr, 2)}"
 
 
 def percent(share: float | None) -> str:

@@ -7,6 +7,7 @@ from tracker.runs.execution import run
 from tracker.runs.points import axes_of, points_of
 from tracker.runs.reading import open_run
 from tracker.runs.result import Run
+from tracker.runs.sweep_reading import open_sweep
 from tracker.runs.sweeping import Sweep, sweep
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Sweep",
     "axes_of",
     "open_run",
+    "open_sweep",
     "points_of",
     "run",
     "sweep",

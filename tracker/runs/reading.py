@@ -47,7 +47,7 @@ def open_run(path: str | Path, scenario: Scenario | None = None, plugins: Sequen
     if RESULT not in manifest.files:
         raise CorruptRun(path, "the run is not finished; tracker run --resume finishes it")
     summary = _summary(path, manifest)
-    scenario = scenario or _scenario(path, manifest, plugins)
+    scenario = scenario or stored_scenario(path, manifest, plugins)
     arrays = _arrays(path, manifest)
     if array_hash(arrays) != summary.get("hash"):
         raise CorruptRun(path, f"{RESULT} does not hold the arrays whose hash is in {SUMMARY}")
@@ -60,7 +60,7 @@ def resumable(path: Path, old: Manifest, scenario: Scenario) -> Scenario:
     if now.identity == old.identity and now.data == old.data:
         return scenario
     try:
-        stored = _scenario(path, old, scenario.packages)
+        stored = stored_scenario(path, old, scenario.packages)
         before: Mapping[str, Any] = stored.content()
     except CorruptRun:  # damaged, or with costs of one's own: what can be said without understanding it
         stored, before = scenario, _tables(path)
@@ -77,7 +77,7 @@ def _tables(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _scenario(path: Path, manifest: Manifest, plugins: Sequence[str]) -> Scenario:
+def stored_scenario(path: Path, manifest: Manifest, plugins: Sequence[str] = ()) -> Scenario:
     """Return the scenario as it was run: from a file unchanged, or changed before the run and written for it."""
     try:
         if sha256((path / SCENARIO).read_bytes()) != manifest.text_sha256:

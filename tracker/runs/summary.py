@@ -160,6 +160,17 @@ def summarise_chain(problem: Problem, arrays: Arrays) -> dict[str, Any]:
     return summary
 
 
+def per_step(arrays: Arrays, column: int) -> NDArray[np.float64]:
+    """Return a sum by mode as an average over the steps, shape (T, S); nan where a trial diverged."""
+    sums = arrays["by_mode"].sum(axis=2)
+    return np.where(arrays["diverged"] < 0, ratio(sums[..., column], sums[..., STEPS]), np.nan)
+
+
+def tracking_errors(arrays: Arrays) -> NDArray[np.float64]:
+    """Return the tracking error of each trial and sampler, shape (T, S): what paired comparisons are made of."""
+    return per_step(arrays, ERROR)
+
+
 def _average(values: NDArray[np.float64]) -> dict[str, float | None]:
     average = over_trials(values)
     return {"mean": _number(average.mean), "stderr": _number(average.stderr)}

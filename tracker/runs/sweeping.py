@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,20 +17,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tracker.plain import jsonable
 from tracker.runs import files
 from tracker.runs.cluster import refuse_if_silent
-from tracker.runs.errors import CorruptRun, RunDiffers, RunExists
+from tracker.runs.errors import CorruptRun, RunExists
 from tracker.runs.execution import Progress, run
-from tracker.runs.identity import differences, manifest_of
+from tracker.runs.identity import data_files, manifest_of
 from tracker.runs.locking import LOCK, locked
 from tracker.runs.points import Axis, Point, axes_of, points_of
+from tracker.runs.reading import resumable
 from tracker.runs.records import Manifest
 from tracker.runs.storage import SCENARIO, SWEEP_TABLE
+from tracker.runs.summary import tracking_errors
 from tracker.runs.tidy import tidy
-from tracker.scenario import ScenarioError, load
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    import numpy as np
     import xarray
+    from numpy.typing import NDArray
 
     from tracker.runs.result import Run
     from tracker.scenario import Scenario
@@ -45,12 +48,14 @@ class Outcome:
 
     state : "complete", "diverged" (some trials did; the others count) or "failed" (no result, or not of all trials)
     message : what went wrong, "" where nothing did
+    errors : the tracking error of each trial and sampler, shape (T, S), in the order of the summary; nan where diverged
     """
 
     point: Point
     state: str
     message: str = ""
     summary: Mapping[str, Any] | None = None
+    errors: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,18 @@ class Sweep:
     def troubled(self) -> tuple[Outcome, ...]:
         """The points that failed or diverged."""
         return tuple(outcome for outcome in self.outcomes if outcome.state != "complete")
+
+    def report(self, path: str | Path) -> None:
+        """Write the page of this sweep to ``path``: one HTML file that needs nothing else."""
+        from importlib import import_module
+
+        # by name: reports look at sweeps, so sweeps cannot know them
+        import_module("tracker.reports.sweep_page").write_sweep_report(self, Path(path))
+
+    def _repr_html_(self) -> str:
+        from importlib import import_module
+
+        return str(import_module("tracker.reports.notebook").sweep_html(self))
 
 
 class How(NamedTuple):
@@ -121,13 +138,12 @@ def sweep(
     if out is None:
         return Sweep(scenario, axes_of(scenario), _all(points, None, how, tell))
     folder = Path(out).resolve()
-    _refuse_if_taken(folder, replace=replace, resume=resume)
+    _refuse_if_taken(folder, data_files(scenario), replace=replace, resume=resume)
     files.make_folder(folder)
     with locked(folder):
-        manifest = manifest_of(scenario, 1)
-        _take(folder, scenario, manifest, resume=resume)
+        scenario = _taken(folder, scenario, resume=resume)
         result = Sweep(scenario, axes_of(scenario), _all(points, folder / POINTS, how, tell), folder)
-        _finish(folder, result, manifest)
+        _finish(folder, result)
     return result
 
 
@@ -163,14 +179,19 @@ def _part(progress: Progress | None, point: Point, points: int, before: float, t
 
 def _outcome(point: Point, place: Path | None, how: How) -> Outcome:
     try:
-        summary = _carried_out(point, place, how).summary
+        return ended(point, _carried_out(point, place, how))
     except Exception as error:  # the others go on
         return Outcome(point, "failed", f"{type(error).__name__}: {error}")
+
+
+def ended(point: Point, result: Run) -> Outcome:
+    """Return the outcome of a point that has a result."""
+    summary, errors = result.summary, tracking_errors(result.arrays)
     if failed := summary.get("failed"):
         lines = [f"trials {shard['first']} to {shard['stop'] - 1} failed: {shard['error']}" for shard in failed]
-        return Outcome(point, "failed", "; ".join(lines), summary)
+        return Outcome(point, "failed", "; ".join(lines), summary, errors)
     message = _divergence(summary)
-    return Outcome(point, "diverged" if message else "complete", message, summary)
+    return Outcome(point, "diverged" if message else "complete", message, summary, errors)
 
 
 def _carried_out(point: Point, place: Path | None, how: How) -> Run:
@@ -195,42 +216,45 @@ def _divergence(summary: Mapping[str, Any]) -> str:
 # --- the directory
 
 
-def _refuse_if_taken(folder: Path, *, replace: bool, resume: bool) -> None:
+def _refuse_if_taken(folder: Path, data: Iterable[str], *, replace: bool, resume: bool) -> None:
     if not folder.exists():
         return
     names = {path.name for path in folder.iterdir() if path.suffix != files.TEMPORARY} if folder.is_dir() else {""}
-    begun_only = LOCK in names and names <= BEGINNINGS  # killed before sweep.json was written
+    begun_only = LOCK in names and names <= {*BEGINNINGS, *data}  # killed before sweep.json was written
     if names and not begun_only and not (SWEEP in names and (replace or resume)):
         raise RunExists(folder, is_run=SWEEP in names)
 
 
-def _take(folder: Path, scenario: Scenario, manifest: Manifest, *, resume: bool) -> None:
-    """Begin, or make sure that what is here is the same sweep; an old one goes only now, when the new one is valid."""
+def _taken(folder: Path, scenario: Scenario, *, resume: bool) -> Scenario:
+    """Begin, or make sure that what is here is the same sweep; return the scenario that it goes on with.
+
+    An old one goes only now, when the new one is valid.
+    """
     if resume and (folder / SWEEP).exists():
-        _refuse_another(folder, scenario, manifest)
-        return
+        return resumable(folder, read_sweep_manifest(folder), scenario)
     for old in sorted(folder.iterdir()):
         if old.name not in (LOCK, SWEEP):  # without its name, half a sweep could not be replaced again
             files.remove(old)
     files.make_folder(folder / POINTS)
+    for name, content in data_files(scenario).items():
+        files.write_file(folder / name, content)
     files.write_file(folder / SCENARIO, scenario.toml().encode())
-    files.write_file(folder / SWEEP, manifest.encode())
+    files.write_file(folder / SWEEP, manifest_of(scenario, 1).encode())
+    return scenario
 
 
-def _refuse_another(folder: Path, scenario: Scenario, manifest: Manifest) -> None:
-    found = Manifest.decode((folder / SWEEP).read_bytes())
-    if found is None:
-        raise CorruptRun(folder, f"{SWEEP} is damaged, or of another version; --replace begins anew")
-    if found.identity == manifest.identity and found.data == manifest.data:
-        return
+def read_sweep_manifest(path: Path) -> Manifest:
+    """Return the manifest of the sweep in the directory ``path``."""
     try:
-        before = load(folder / SCENARIO, plugins=scenario.packages).content()
-    except (ScenarioError, OSError):
-        before = {}
-    raise RunDiffers(folder, differences(found, manifest, before, scenario.content()) or ["its scenario file"])
+        manifest = Manifest.decode((path / SWEEP).read_bytes())
+    except OSError as error:
+        raise CorruptRun(path, f"no sweep: {SWEEP}: {error.strerror or error}") from None
+    if manifest is None:
+        raise CorruptRun(path, f"{SWEEP} is damaged, or of another version; --replace begins anew")
+    return manifest
 
 
-def _finish(folder: Path, result: Sweep, manifest: Manifest) -> None:
+def _finish(folder: Path, result: Sweep) -> None:
     files.write_with(folder / TIDY, lambda path: _write_netcdf(result.dataset, path))
     points = [
         {
@@ -245,7 +269,7 @@ def _finish(folder: Path, result: Sweep, manifest: Manifest) -> None:
     ]
     text = json.dumps(jsonable({"points": points}), indent=2, allow_nan=False) + "\n"
     files.write_file(folder / TABLE, text.encode())
-    files.write_file(folder / SWEEP, replace(manifest, complete=True).encode())
+    files.write_file(folder / SWEEP, replace(manifest_of(result.scenario, 1), complete=True).encode())
 
 
 def _write_netcdf(dataset: xarray.Dataset, path: Path) -> None:

@@ -15,6 +15,7 @@ from tracker.cli.options import (
     MaxDisk,
     MaxMemory,
     MaxSteps,
+    NoReport,
     Out,
     Plugins,
     Quiet,
@@ -38,9 +39,7 @@ def run(
         bool, typer.Option("--resume", help="Continue the run in the directory, if there is one.")
     ] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing run directory.")] = False,
-    no_report: Annotated[
-        bool, typer.Option("--no-report", envvar="TRACKER_NO_REPORT", help="Write no report.html.")
-    ] = False,
+    no_report: NoReport = False,
     json: Json = False,
     quiet: Quiet = False,
     max_steps: MaxSteps = None,
@@ -88,6 +87,7 @@ def sweep(
     plugins: Plugins = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue; points that are finished are only read.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing sweep.")] = False,
+    no_report: NoReport = False,
     json: Json = False,
     quiet: Quiet = False,
     max_steps: MaxSteps = None,
@@ -98,7 +98,7 @@ def sweep(
 
     The values in `[sweep]` are crossed. All points are checked before the first runs. A point that fails or diverges is
     told at once, the others go on, and the exit code is 5. Each point is a run directory in `DIR/points/`; `DIR/sweep.nc`
-    holds all numbers over the swept keys.
+    holds all numbers over the swept keys, `DIR/report.html` is the page.
 
     For example:
 
@@ -112,9 +112,10 @@ def sweep(
     from tracker.cli.sweep import sweep_file
 
     limits = limits_of(max_steps, max_memory, max_disk)
-    sweep_file(
-        file, Wishes(out, workers, engine, settings or [], plugins or [], limits, replace, resume, json, quiet), metric
+    wishes = Wishes(
+        out, workers, engine, settings or [], plugins or [], limits, replace, resume, json, quiet, not no_report
     )
+    sweep_file(file, wishes, metric)
 
 
 @app.command()

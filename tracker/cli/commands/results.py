@@ -15,7 +15,9 @@ from tracker.cli.program import app
 @app.command()
 @guarded
 def report(
-    folder: FinishedRun,
+    folder: Annotated[
+        Path, typer.Argument(metavar="RUN", help="The directory of a finished run or sweep.", show_default=False)
+    ],
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE.html", help="Where the page is written.", show_default="RUN/report.html"),
@@ -26,7 +28,7 @@ def report(
     ] = None,
     plugins: Plugins = None,
 ) -> None:
-    """Write the page of a run: one HTML file that needs nothing else.
+    """Write the page of a run or a sweep: one HTML file that needs nothing else.
 
     For example:
 

@@ -1,0 +1,155 @@
+"""Which sampler and setting is best in each world of a sweep, and which of the others the trials do not tell from it.
+
+A world is a choice of all that is swept and not the samplers' own (``chain.alpha``, ``steps``, ...). In one world all
+points meet the same chains and noise, trial by trial, so that candidates are compared in pairs of trials.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tracker.metrics.averages import Average
+from tracker.metrics.paired import CONFIDENCE, Paired, gap_closed, ratio, ratio_of_averages
+from tracker.reports.style import BASELINES
+from tracker.reports.sweep import is_choice, ticks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from tracker.runs.points import Axis
+    from tracker.runs.sweeping import Outcome, Sweep
+
+    Array = NDArray[np.float64]
+
+
+class Candidate(NamedTuple):
+    """A sampler with a setting of what is swept of it: ``places`` holds (axis, index of its value)."""
+
+    sampler: str
+    places: tuple[tuple[Axis, int], ...]
+    error: Average
+    outcome: Outcome
+
+    @property
+    def setting(self) -> str:
+        """Its own values, e.g. "epsilon = 1e-3"; nothing where none is swept."""
+        return ", ".join(f"{axis.address.rpartition('.')[2]} = {ticks(axis)[n]}" for axis, n in self.places)
+
+    @property
+    def label(self) -> str:
+        """The sampler with its setting."""
+        return f"{self.sampler} ({self.setting})" if self.setting else self.sampler
+
+    @property
+    def errors(self) -> Array | None:
+        """Of each trial, if they are known."""
+        return errors_of(self.outcome, self.sampler)
+
+
+class Contest(NamedTuple):
+    """One world: the best candidate, what it was compared with, and those that it was not told from."""
+
+    world: tuple[tuple[Axis, int], ...]
+    best: Candidate
+    against: tuple[tuple[Candidate, Paired], ...]
+
+    @property
+    def where(self) -> str:
+        """The world's values, e.g. "chain.alpha = 1e-4"."""
+        return ", ".join(f"{axis.address} = {ticks(axis)[n]}" for axis, n in self.world)
+
+    @property
+    def level(self) -> tuple[Candidate, ...]:
+        """Those whose interval of the ratio does not stay below 1."""
+        return tuple(other for other, pair in self.against if not pair.high < 1.0)
+
+    @property
+    def samplers(self) -> tuple[str, ...]:
+        """The samplers that may be the best: one, where the trials decide."""
+        return tuple(dict.fromkeys(candidate.sampler for candidate in (self.best, *self.level)))
+
+    @property
+    def nearest(self) -> tuple[Candidate, Paired] | None:
+        """The other candidate that comes closest."""
+        return max(self.against, key=lambda one: np.nan_to_num(one[1].estimate, nan=-1.0), default=None)
+
+    @property
+    def gap(self) -> Paired | None:
+        """How much the best closes of the gap from standing still to knowing the mode, where trials are known."""
+        outcome = self.best.outcome
+        own, still, known = (errors_of(outcome, name) for name in (self.best.sampler, "frozen", "oracle"))
+        return None if own is None or still is None or known is None else gap_closed(own, still, known)
+
+
+def contests(sweep: Sweep) -> tuple[Contest, ...]:
+    """Return a contest for each world in which something came to an end without divergence.
+
+    The intervals of all comparisons hold together with 95 %: a best one is named wrongly only if one that is truly worse
+    was found better than it, so that each candidate counts once against the best of its world.
+    """
+    found = {world: candidates(sweep.axes, outcomes) for world, outcomes in _worlds(sweep).items()}
+    comparisons = sum(max(0, len(entries) - 1) for entries in found.values())
+    confidence = 1.0 - (1.0 - CONFIDENCE) / max(1, comparisons)
+    return tuple(_contest(world, entries, confidence) for world, entries in found.items() if entries)
+
+
+def candidates(axes: Sequence[Axis], outcomes: Sequence[Outcome]) -> list[Candidate]:
+    """Return the samplers with their settings that came to an end in all trials; each once, though other keys are swept."""
+    found: dict[tuple[str, tuple[int, ...]], Candidate] = {}
+    for outcome in outcomes:
+        for row in rows_of(outcome):
+            name, error = row["name"], row["tracking_error"]
+            if name in BASELINES or row["diverged"] or error["mean"] is None or outcome.state == "failed":
+                continue
+            keys = next(keys for keys in outcome.point.scenario.samplers if keys.name == name)
+            own = [n for n, axis in enumerate(axes) if is_choice(axis) and _concerns(axis, keys)]
+            places = tuple((axes[n], outcome.point.place[n]) for n in own)
+            mean = Average(error["mean"], np.nan if error["stderr"] is None else error["stderr"])
+            key = name, tuple(place for _, place in places)
+            found.setdefault(key, Candidate(name, places, mean, outcome))
+    return list(found.values())
+
+
+def rows_of(outcome: Outcome) -> Sequence[Mapping[str, Any]]:
+    """Return the rows of the samplers; nothing for a point without a result."""
+    rows: Sequence[Mapping[str, Any]] = outcome.summary["samplers"] if outcome.summary is not None else ()
+    return rows
+
+
+def errors_of(outcome: Outcome, name: str) -> Array | None:
+    """Return the tracking error of each trial of a sampler, if they are known."""
+    names = [row["name"] for row in rows_of(outcome)]
+    return outcome.errors[:, names.index(name)] if outcome.errors is not None and name in names else None
+
+
+def _concerns(axis: Axis, keys: Any) -> bool:
+    """Tell whether what is swept is a key of this sampler: samplers.NAME.skew, samplers.*.epsilon if it has one, samplers."""
+    parts = axis.address.split(".")
+    return len(parts) < 2 or parts[1] == keys.name or (parts[1] == "*" and hasattr(keys, parts[-1]))
+
+
+def _worlds(sweep: Sweep) -> dict[tuple[tuple[Axis, int], ...], list[Outcome]]:
+    found: dict[tuple[tuple[Axis, int], ...], list[Outcome]] = {}
+    for outcome in sweep.outcomes:
+        pairs = zip(sweep.axes, outcome.point.place, strict=True)
+        world = tuple((axis, n) for axis, n in pairs if not is_choice(axis))
+        found.setdefault(world, []).append(outcome)
+    return found
+
+
+def _contest(world: tuple[tuple[Axis, int], ...], entries: Sequence[Candidate], confidence: float) -> Contest:
+    best = min(entries, key=lambda one: one.error.mean)
+    against = [(other, _against(best, other, confidence)) for other in entries if other is not best]
+    return Contest(world, best, tuple(against))
+
+
+def _against(best: Candidate, other: Candidate, confidence: float) -> Paired:
+    """Compare trial by trial, or by the standard errors where the trials are not known."""
+    one, two = best.errors, other.errors
+    if one is not None and two is not None:
+        return ratio(one, two, confidence)
+    return ratio_of_averages(best.error, other.error, best.outcome.point.scenario.trials, confidence)

@@ -1,0 +1,173 @@
+"""A sweep as a page: the verdict, the best of each world, the points, a picture for each metric, and where it comes from."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tracker.reports.contests import contests, rows_of
+from tracker.reports.exhibit import Cell, Exhibit, Omitted, Section, Shown, Table
+from tracker.reports.page import render, write_each
+from tracker.reports.provenance import repeated_by
+from tracker.reports.style import BASELINES
+from tracker.reports.sweep import sweep_exhibit
+from tracker.reports.sweep_theory import METRIC, with_theory
+from tracker.reports.sweep_verdict import sweep_verdict
+from tracker.reports.words import DASH, average, counted, interval, number
+from tracker.runs.sweeping import SWEEP
+from tracker.runs.tidy import METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tracker.reports.contests import Contest
+    from tracker.reports.drawing import Format
+    from tracker.runs.sweeping import Sweep
+
+MOST_ROWS = 200  # of a table; the rest is in sweep.nc
+
+
+def sweep_report(sweep: Sweep) -> str:
+    """Return the page of a sweep."""
+    found = contests(sweep)
+    tables = (*((best_table(found),) if any(one.against for one in found) else ()), points_table(sweep))
+    parts = [
+        Section("", (), tables),
+        Section("How does it depend on what is swept?", (), tuple(sweep_exhibits(sweep))),
+        provenance(sweep),
+    ]
+    return render(sweep.scenario.name, subtitle(sweep), parts, sweep_verdict(sweep, found))
+
+
+def write_sweep_report(sweep: Sweep, path: Path) -> None:
+    """Write the page of a sweep."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(sweep_report(sweep), encoding="utf-8", newline="\n")
+
+
+def write_sweep_figures(sweep: Sweep, folder: Path, kind: Format) -> list[Path]:
+    """Write each figure to a file of its own; return their names."""
+    return write_each(sweep_exhibits(sweep), folder, kind)
+
+
+def subtitle(sweep: Sweep) -> str:
+    """Return what was run, in two lines."""
+    about = sweep.scenario
+    axes = " × ".join(f"{axis.address} ({counted(len(axis.values), 'value')})" for axis in sweep.axes)
+    swept = {axis.address for axis in sweep.axes}
+    facts = {"trials": counted(about.trials, "trial"), "steps": f"{about.steps} steps", "seed": f"seed {about.seed}"}
+    line = f"{counted(len(sweep.outcomes), 'point')}: {axes}"
+    line = ", ".join([line, *(fact for key, fact in facts.items() if key not in swept)])
+    return f"{about.description}\n{line}" if about.description else line
+
+
+# --- tables
+
+
+def best_table(found: Sequence[Contest]) -> Shown:
+    """Return the best of each world beside the one that comes next."""
+    rows: list[tuple[Cell, ...]] = []
+    for contest in found[:MOST_ROWS]:
+        error = {"mean": contest.best.error.mean, "stderr": _known(contest.best.error.stderr)}
+        row: list[Cell] = [contest.where or "everywhere", contest.best.label, _level(contest), average(error)]
+        if contest.nearest is None:
+            rows.append((*row, DASH, DASH, DASH))
+            continue
+        other, pair = contest.nearest
+        wins = f"{pair.wins} of {pair.trials}" if pair.trials else DASH
+        rows.append((*row, other.label, f"{number(pair.estimate)} {interval(pair.low, pair.high)}", wins))
+    columns = ("world", "best", "not told from", "tracking error", "next", "ratio to the next", "smaller in")
+    caption = (
+        "The smallest tracking error in each world (what is swept, without the samplers' own keys), beside the one that comes "
+        "next. Ratios are over paired trials; all intervals together hold with 95 %. What diverged or failed is left out."
+    )
+    return Shown(caption + _cut(len(found)), Table(columns, tuple(rows)))
+
+
+def _level(contest: Contest) -> str:
+    if len(contest.level) == 1:
+        return contest.level[0].label
+    return counted(len(contest.level), "other") if contest.level else "none"
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else value
+
+
+def points_table(sweep: Sweep) -> Shown:
+    """Return all points with how they ended and their tracking errors."""
+    names = [str(name) for name in sweep.dataset["sampler"].values]
+    rows: list[tuple[Cell, ...]] = []
+    for outcome in sweep.outcomes[:MOST_ROWS]:
+        values = [axis.labels[n] for axis, n in zip(sweep.axes, outcome.point.place, strict=True)]
+        errors = {row["name"]: average(row["tracking_error"]) for row in rows_of(outcome)}
+        rows.append((str(outcome.point.index), *values, outcome.state, *(errors.get(name, DASH) for name in names)))
+    columns = ("point", *(axis.address for axis in sweep.axes), "outcome", *names)
+    caption = (
+        "Tracking errors of all points: averages over time and trials, ± standard errors over trials. frozen stands still, oracle "
+        "knows the mode."
+    )
+    return Shown(caption + _cut(len(sweep.outcomes)), Table(columns, tuple(rows)))
+
+
+def _cut(count: int) -> str:
+    return f" The first {MOST_ROWS} of {count} rows; sweep.nc holds all." if count > MOST_ROWS else ""
+
+
+# --- pictures
+
+
+def sweep_exhibits(sweep: Sweep) -> list[Exhibit | Omitted]:
+    """Return a picture for each metric, or why there is none."""
+    return [_exhibit(sweep, metric) for metric in METRICS]
+
+
+def _exhibit(sweep: Sweep, metric: str) -> Exhibit | Omitted:
+    if reason := _reason_against(sweep, metric):
+        addresses = " and ".join(axis.address for axis in sweep.axes)
+        question = f"How does the {METRICS[metric].title} depend on {addresses}?"
+        return Omitted(metric.replace("_", "-"), question, reason)
+    found = sweep_exhibit(sweep, metric)
+    found = with_theory(found, sweep) if metric == METRIC else found
+    table = Table(found.table.columns, found.table.rows[:MOST_ROWS])
+    return replace(found, table=table, caption=found.caption + _cut(len(found.table.rows)))
+
+
+def _reason_against(sweep: Sweep, metric: str) -> str:
+    """Return why a metric has nothing to show; baselines alone are nothing."""
+    data = sweep.dataset
+    own = [str(name) for name in data["sampler"].values if name not in BASELINES]
+    if own and np.isfinite(data[metric].sel(sampler=own)).any():
+        return ""
+    if not own or not np.isfinite(data["tracking_error"].sel(sampler=own)).any():
+        return "no point has a result."
+    if not np.isfinite(data["inside_target"]).any():
+        return "not every mode has a target."
+    return "at no point did half of the switches lead back into the target before the next one."
+
+
+# --- where it comes from
+
+
+def provenance(sweep: Sweep) -> Section:
+    """Return the scenario's text, its seed, the versions, the hash of all points and the command."""
+    about = sweep.scenario
+    rows = [
+        ("scenario", about.name),
+        ("seed", str(about.seed)),
+        ("trials × steps", f"{about.trials} × {about.steps}"),
+        ("points", str(len(sweep.outcomes))),
+        ("sha256 of the scenario", about.sha256),
+        ("sha256 of the points' hashes", result_hash(sweep)),
+    ]
+    return repeated_by("tracker sweep", about, rows, sweep.path / SWEEP if sweep.path is not None else None)
+
+
+def result_hash(sweep: Sweep) -> str:
+    """Return one hash over those of all points, in their order; a point without a result counts as an empty line."""
+    hashes = [str(outcome.summary.get("hash", "")) if outcome.summary is not None else "" for outcome in sweep.outcomes]
+    return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
