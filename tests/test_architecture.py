@@ -163,6 +163,11 @@ def test_the_table_has_no_circles() -> None:
         needs = {room: places for room, places in needs.items() if room not in free}
 
 
+@pytest.mark.parametrize("path", [p for p in FILES if room_of(p) == "cli"], ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_the_command_line_is_in_small_files(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 250
+
+
 @pytest.mark.parametrize("module", ONLY_IN)
 def test_a_dependency_behind_one_door(module: str) -> None:
     users = {room_of(path) for path in FILES for i in of(path) if within(i.name, module)}

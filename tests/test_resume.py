@@ -155,7 +155,7 @@ def test_another_run_is_not_resumed_and_the_difference_is_shown(broken_off: Path
 def test_another_version_or_other_data_are_not_resumed(broken_off: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     manifest = identity.manifest_of(SCENARIO, 1)
     with monkeypatch.context() as patch:
-        patch.setattr(identity, "versions", lambda: {**manifest.versions, "numpy": "0.1"})
+        patch.setattr(identity, "versions", lambda _: {**manifest.versions, "numpy": "0.1"})
         with pytest.raises(RunDiffers, match=f"version of numpy: '{np.__version__}' in the run, '0.1' now"):
             tracker.run(SCENARIO, broken_off, resume=True)
     with monkeypatch.context() as patch:
