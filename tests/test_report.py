@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from tracker.reports.drawing import FORMATS, figure_bytes
 from tracker.reports.exhibit import Answer, Exhibit, Listing, Omitted, Section, Shown, Table, Verdict
 from tracker.reports.page import render
 from tracker.reports.report import exhibits, report
-from tracker.reports.style import COLOURS, INK, MUTED, figure, looks
+from tracker.reports.style import COLOURS, INK, MODES, MUTED, figure, legend, looks
 from tracker.reports.verdict import verdict
 from tracker.reports.view import View
 
@@ -329,10 +330,47 @@ def test_text_has_contrast_in_light_and_dark() -> None:
     assert [found[0][f"sampler-{n}"] for n in range(len(COLOURS))] == list(COLOURS)
 
 
+# Machado, Oliveira and Fernandes (2009): how linear RGB looks without one kind of cone
+BLIND = {
+    "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+    "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "tritan": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+}
+
+
+def lab(colour: str, sight: list[list[float]]) -> np.ndarray:
+    """CIE Lab of a colour as it is seen."""
+    rgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    seen = np.clip(np.array(sight) @ np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4), 0, 1)
+    xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]] @ seen / [0.9505, 1, 1.089]
+    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("sight", sorted(BLIND))
+def test_modes_are_told_apart_by_colour_blind_readers(sight: str) -> None:
+    """Differences below 5 are hard to see; the colours of before had 3.4."""
+    seen = [lab(colour, BLIND[sight]) for colour in MODES]
+    assert min(float(np.linalg.norm(a - b)) for a, b in combinations(seen, 2)) > 12
+
+
+def test_long_names_leave_room_for_the_drawing() -> None:
+    name = "x" * 64
+    with figure() as fig:
+        ax = fig.subplots()
+        ax.plot([0, 1], [0, 1], label=name)
+        ax.set_yticks([0, 1], [name, "short"])
+        legend(fig, ax)
+    figure_bytes(fig, "svg")
+    assert ax.get_position().width > 0.5
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["x" * 23 + "…", "short"]
+
+
 def test_no_two_samplers_look_alike() -> None:
     names = [f"s{n}" for n in range(20)]
     found = looks([*names, "frozen", "oracle"])
     assert len({(look.color, str(look.linestyle)) for look in found.values()}) == 22
+    assert len({(look.color, look.marker) for look in found.values()}) == 22
     assert looks(["frozen", "a"])["a"] == looks(["a", "b"])["a"]
 
 

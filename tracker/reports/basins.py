@@ -101,7 +101,8 @@ def _caption(view: View, shares: dict[str, Curve]) -> str:
     uneven = (
         f"; {listed(apart)} {'does' if len(apart) == 1 else 'do'} better in some modes than in others" if apart else ""
     )
-    return f"{text}{uneven}. Bars are 95 % intervals over trials."
+    bars = "Bars are 95 % intervals over trials" if view.trials > 1 else "One trial gives no intervals"
+    return f"{text}{uneven}. {bars}."
 
 
 def _alt(view: View) -> str:

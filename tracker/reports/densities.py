@@ -8,7 +8,8 @@ import numpy as np
 
 from tracker.metrics.distances import w1
 from tracker.reports.exhibit import Exhibit, Omitted, Table
-from tracker.reports.style import INK, MUTED, figure, legend, some
+from tracker.reports.one_trial import has_twins
+from tracker.reports.style import INK, LONGEST_TITLE, MUTED, cut, figure, legend, some
 from tracker.reports.view import BASELINES
 from tracker.reports.words import number
 
@@ -166,7 +167,8 @@ def _panel(
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
     ax.grid(visible=False, axis="y")
-    ax.set_title(f"while {view.mode_names[x]} holds" if len(view.modes) > 1 else view.mode_names[x])
+    mode = cut(view.mode_names[x], LONGEST_TITLE)
+    ax.set_title(f"while {mode} holds" if len(view.modes) > 1 else mode)
 
 
 def _caption(view: View, distances: dict[tuple[str, int], float], laws: list[Laws], exact: OwnLaws) -> str:
@@ -180,6 +182,10 @@ def _caption(view: View, distances: dict[tuple[str, int], float], laws: list[Law
     text += f", where the law itself has a standard deviation of {number(spread)}"
     if len(view.modes) > 1:
         text += "; right after a switch a sampler is elsewhere, so the distance holds lag as well as discretisation"
+        if has_twins(view):
+            text += (
+                ", and a sampler that stays at the label-swapped twin of a minimiser is far from one half of the law"
+            )
     if laws[0].own is not None:
         text += f"; the dashed line is {view.samplers[0]}'s own law, exactly: that {exact.meaning}"
     if len(view.modes) > MOST_PANELS:

@@ -81,7 +81,8 @@ def _draw(ax: Axes, view: View, middle: Array, curves: dict[str, tuple[Array, Ar
         return ", logarithmic (the oracle's is 0)"
     top = max(_top(mean) for mean, _ in curves.values())
     ax.set_ylim(min(0.0, -0.02 * top), 1.1 * top or 1.0)
-    return ""
+    highest = max(float(np.nanmax(mean, initial=0.0)) for mean, _ in curves.values())
+    return f", cut off: it reaches {number(highest)}" if highest > 1.1 * top else ""
 
 
 def _floor_of_logarithm(view: View, curves: dict[str, tuple[Array, Array]]) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tracker.metrics.averages import over_trials
 from tracker.reports.exhibit import Exhibit, Omitted, Table
-from tracker.reports.style import INK, MODES, MUTED, figure, mode_colours, some, steps_axis
+from tracker.reports.style import INK, LONGEST_TITLE, MODES, MUTED, cut, figure, mode_colours, some, steps_axis
 from tracker.reports.words import counted, number
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
         steps_axis(axes[-1])
         fig.supylabel(view.coordinate_name, fontsize=8.5)
         axes[0].set_xlim(0, max(1, steps[-1]))
-    changes = int((np.diff(mode) != 0).sum())
+    changes = int((np.diff(mode[:-1]) != 0).sum())  # a change at the last record has no length
     return Exhibit(KEY, QUESTION, _caption(view, trial, changes), _alt(view, changes), fig, _table(view, trial))
 
 
@@ -49,7 +49,7 @@ def typical_trial(view: View) -> int | None:
     known = np.isfinite(view.tracking_error[:, : len(view.samplers)]).any(axis=0)
     error = view.tracking_error[:, int(np.argmax(known))]
     mode = view.arrays["mode"]
-    changes = (np.diff(mode, axis=1) != 0).sum(axis=1)
+    changes = (np.diff(mode[:, :-1], axis=1) != 0).sum(axis=1)
     worthy = np.isfinite(error) & (changes >= min(SMALLEST_CHANGES, int(changes.max(initial=0))))
     if not worthy.any():
         worthy = np.isfinite(error)
@@ -57,6 +57,11 @@ def typical_trial(view: View) -> int | None:
         return None
     candidates = np.flatnonzero(worthy)
     return int(candidates[np.argsort(error[candidates], kind="stable")[(len(candidates) - 1) // 2]])
+
+
+def has_twins(view: View) -> bool:
+    """Tell whether one parameter stands at several places: more targets than minimisers."""
+    return any(len(mode.targets) > len(mode.minimisers) for mode in view.modes)
 
 
 def _strip(ax: Axes, view: View, mode: NDArray[np.int64]) -> None:
@@ -89,7 +94,7 @@ def _iterates(ax: Axes, view: View, trial: int, name: str) -> None:
         level = np.array([m.minimisers[min(rank, len(m.minimisers) - 1), d] for m in view.modes])
         target = np.where(mode >= 0, level[np.maximum(mode, 0)], np.nan)
         ax.step(steps, target, where="post", color=INK, linewidth=1.0, alpha=0.85)
-    ax.set_title(name, color=INK, pad=2.0)
+    ax.set_title(cut(name, LONGEST_TITLE), color=INK, pad=2.0)
     ax.grid(visible=True, axis="y")
     ax.grid(visible=False, axis="x")
     ax.spines["bottom"].set_color(MUTED)
@@ -111,14 +116,21 @@ def _caption(view: View, trial: int, changes: int) -> str:
     error = view.tracking_error[trial, : len(view.samplers)]
     best, worst = int(np.nanargmin(error)), int(np.nanargmax(error))
     first = view.names[int(np.argmax(np.isfinite(view.tracking_error).any(axis=0)))]
-    what = f"Trial {int(view.arrays['trial'][trial])}, the one with the median error of {first}"
+    eventful = f", among those with at least {SMALLEST_CHANGES} changes of mode" if changes >= SMALLEST_CHANGES else ""
+    what = f"Trial {int(view.arrays['trial'][trial])}, the one with the median error of {first}{eventful}"
     happened = f"the mode was seen to change {counted(changes, 'time')}" if len(view.modes) > 1 else "one mode lasts"
     ends = f"{view.names[best]} stayed {number(error[best])} from the minimiser on average"
     if best != worst:
         ends += f", {view.names[worst]} {number(error[worst])}"
     more = len(view.samplers) - MOST_ROWS
     rest = f" (the first {MOST_ROWS} samplers are drawn)" if more > 0 else ""
-    return f"{what}: {happened}; {ends}{rest}. The stepped line is the minimiser of the hidden mode, which no sampler sees."
+    twins = (
+        " Its label-swapped twin, not drawn, is the same point: distances do not see the labels."
+        if has_twins(view)
+        else ""
+    )
+    line = "The stepped line is the minimiser of the hidden mode, which no sampler sees."
+    return f"{what}: {happened}; {ends}{rest}. {line}{twins}"
 
 
 def _alt(view: View, changes: int) -> str:

@@ -51,7 +51,8 @@ def exhibit(view: View) -> Exhibit | Omitted:
     best, worst = min(ends, key=lambda n: ends[n]), max(ends, key=lambda n: ends[n])
     caption = f"At the end the running mean of {best} is {number(ends[best])} from the mean of Gibbs' law"
     caption += f", that of {worst} {number(ends[worst])}" if worst != best else ""
-    caption += "; from the recorded points, mean over trials with 95 % bands."
+    bands = "mean over trials with 95 % bands" if view.trials > 1 else "one trial gives no band"
+    caption += f"; from the recorded points, {bands}."
     alt = f"Distance of the running mean to the exact mean against steps, for {len(view.samplers)} samplers."
     return Exhibit(KEY, QUESTION, caption, alt, fig, _table(curves, steps[rows]))
 

@@ -100,7 +100,7 @@ def _caption(view: View, curves: dict[str, tuple[Array, Array]], shares: dict[st
     resets = sum(int(view.summary[name]["resets"]) for name in curves)
     guard = f"; the tangent process was reset {resets} times" if resets else ""
     some = ", the smallest, the largest and the one most at its bounds" if len(told) < len(curves) else ""
-    return f"Size of S{some}: {'; '.join(parts)}{guard}."
+    return f"Size of S in the first and the last stretch of the run{some}: {'; '.join(parts)}{guard}."
 
 
 def _table(view: View, curves: dict[str, tuple[Array, Array]], shares: dict[str, float]) -> Table:
@@ -121,4 +121,4 @@ def _table(view: View, curves: dict[str, tuple[Array, Array]], shares: dict[str,
             has = np.isfinite(final).any()
             still = float(np.nanmean(rms(final))) if has else None
             rows.append((name, still, still, still, None, None))
-    return Table(("sampler", "rms of S, first", "middle", "last", "share at bounds", "resets"), tuple(rows))
+    return Table(("sampler", "rms of S, first stretch", "middle", "last", "share at bounds", "resets"), tuple(rows))

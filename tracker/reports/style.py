@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 WIDTH = 4.7  # inches: a column of text; on a phone the letters are still readable
 INK, MUTED, RULE, PAPER = "#1f2328", "#57606a", "#d0d7de", "#ffffff"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-MODES = ("#7d74b8", "#93a046", "#4b938f", "#a8656e", "#74808e", "#b59a5b", "#8f6fa3", "#6f8f5f")  # unlike any sampler's
+# unlike any sampler's, and apart for colour-blind readers
+MODES = ("#8a7fd0", "#9a8f2e", "#3fa796", "#b0506a", "#c9b458", "#5b6f1f", "#7fb2d9", "#a24a96")
+LONGEST_NAME, LONGEST_TITLE = 24, 40  # characters of a name at an axis, and of one that stands alone
 LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1.2)), (0, (4, 1.2, 1, 1.2)), (0, (8, 2)), (0, (2, 1, 1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P")
 
@@ -83,9 +85,10 @@ def looks(names: Sequence[str]) -> dict[str, Look]:
         if name in BASELINES:
             found[name] = BASELINES[name]
             continue
-        # the lines shift by one with each round of colours: no two samplers look alike before 36
-        line = LINES[(n + n // len(COLOURS)) % len(LINES)]
-        found[name] = Look(COLOURS[n % len(COLOURS)], line, MARKERS[n % len(MARKERS)])
+        # lines and markers shift by one with each round of colours: no two samplers look alike before 36
+        shifted = n + n // len(COLOURS)
+        line, marker = LINES[shifted % len(LINES)], MARKERS[shifted % len(MARKERS)]
+        found[name] = Look(COLOURS[n % len(COLOURS)], line, marker)
         n += 1
     return found
 
@@ -115,7 +118,28 @@ def figure(width: float = WIDTH, height: float = 3.0) -> Iterator[Figure]:
     from matplotlib.figure import Figure
 
     with mpl.rc_context(SETTINGS):
-        yield Figure(figsize=(width, height), layout="constrained")
+        drawn = Figure(figsize=(width, height), layout="constrained")
+        yield drawn
+        _shorten_names(drawn)
+
+
+def cut(text: str, most: int = LONGEST_NAME) -> str:
+    """Return a name that leaves room for the figure."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _shorten_names(figure: Figure) -> None:
+    """Cut what would take the room of the drawing: names may have 64 characters."""
+    from matplotlib.ticker import FixedFormatter
+
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            form = axis.get_major_formatter()
+            if isinstance(form, FixedFormatter):
+                form.seq = [cut(label) for label in form.seq]
+        if (own := ax.get_legend()) is not None:
+            for text in own.get_texts():
+                text.set_text(cut(text.get_text()))
 
 
 def steps_axis(ax: Axes) -> None:
@@ -146,6 +170,7 @@ def legend(figure: Figure, axes: Axes) -> None:
     handles, labels = axes.get_legend_handles_labels()
     if not handles:
         return
-    longest = max(len(label) for label in labels)
+    labels = [cut(label) for label in labels]
+    longest = max(map(len, labels))
     columns = max(1, min(4, len(labels), int(72 / (longest + 8))))
     figure.legend(handles, labels, loc="outside upper left", ncols=columns, borderaxespad=0.0, columnspacing=1.2)

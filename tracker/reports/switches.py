@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 KEY, QUESTION = "after-a-switch", "How soon after a switch are they back?"
 BAND = 1.96
 FEWEST_VISITS = 10  # visits to an age, over all trials, below which a mean is not drawn
+FIRST_AGE = 0.8  # where age 0 is drawn
 
 
 def exhibit(view: View) -> Exhibit | Omitted:
@@ -32,14 +33,16 @@ def exhibit(view: View) -> Exhibit | Omitted:
     if view.switches == 0:
         reason = "one mode, so nothing switches." if len(view.modes) == 1 else "no switch happened in this run."
         return Omitted(KEY, QUESTION, reason)
+    curves = {name: aligned(view, name) for name in view.names}
+    if not any(np.isfinite(curve.mean).any() for curve in curves.values()):
+        return Omitted(KEY, QUESTION, f"fewer than {FEWEST_VISITS} visits in all trials: too few for a mean.")
     with figure(height=4.9 if view.has_targets else 2.9) as fig:
         axes = np.atleast_1d(fig.subplots(1 + view.has_targets, 1, sharex=True))
-        curves = {name: aligned(view, name) for name in view.names}
         _errors(axes[0], view, curves)
         if view.has_targets:
             _arrivals(axes[1], view)
         axes[-1].set_xlabel("steps since the switch")
-        axes[-1].set_xlim(0.8, view.scenario.steps)
+        axes[-1].set_xlim(FIRST_AGE, view.scenario.steps)
         legend(fig, axes[0])
     return Exhibit(KEY, QUESTION, _caption(view), _alt(view), fig, _table(view))
 
@@ -79,8 +82,10 @@ def _arrivals(ax: Axes, view: View) -> None:
         alive = survival(waits.astype(float))
         last = int(np.flatnonzero(waits.sum(axis=1))[-1]) + 1
         look = view.looks[name]
-        at = np.maximum(edges[1 : last + 1] - 1, 1)
-        ax.step(at, 1.0 - alive[:last], where="post", color=look.color, linestyle=look.linestyle)
+        # age 0 stands at the left edge of the logarithmic axis; the last level is held to the age of the last wait
+        at = np.r_[np.maximum(edges[1 : last + 1] - 1, FIRST_AGE), max(edges[last], 2)]
+        arrived = 1.0 - alive[:last]
+        ax.step(at, np.r_[arrived, arrived[-1]], where="post", color=look.color, linestyle=look.linestyle)
     ax.axhline(0.5, color=RULE, linewidth=1.2)
     ax.set_ylim(0.0, 1.02)
     ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
@@ -93,16 +98,19 @@ def _pooled(view: View, name: str) -> NDArray[np.int64]:
 
 
 def _middles(edges: NDArray[np.int64]) -> Array:
-    """The geometric middle of each bin of ages; age 0 stands at 1, where a logarithmic axis begins."""
-    return np.asarray(np.maximum(np.sqrt(np.maximum(edges[:-1], 1.0) * np.maximum(edges[1:] - 1, 1.0)), 1.0))
+    """The geometric middle of each bin of ages; age 0 stands left of 1, where the logarithmic axis begins."""
+    return np.asarray(np.sqrt(np.maximum(edges[:-1], FIRST_AGE) * np.maximum(edges[1:] - 1, FIRST_AGE)))
 
 
 def _caption(view: View) -> str:
     head = f"Over {view.switches} switches"
     if not view.has_targets:
         return f"{head}, the error by age of the visit; the modes share their minimisers, so re-acquisition has no meaning."
-    medians = {name: view.summary[name]["recovery"]["median"] for name in view.samplers}
-    censored = {name: view.summary[name]["recovery"]["censored"] for name in view.samplers}
+    lasting = [name for name in view.samplers if view.kept[:, view.index(name)].any()]
+    if not lasting:
+        return f"{head}; every trial of every sampler diverged."
+    medians = {name: view.summary[name]["recovery"]["median"] for name in lasting}
+    censored = {name: view.summary[name]["recovery"]["censored"] for name in lasting}
     reached = {name: median for name, median in medians.items() if median is not None}
     if not reached:
         return f"{head}, no sampler was back inside the target after half of them before the next switch."
