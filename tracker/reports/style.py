@@ -130,13 +130,15 @@ def cut(text: str, most: int = LONGEST_NAME) -> str:
 
 def _shorten_names(figure: Figure) -> None:
     """Cut what would take the room of the drawing: names may have 64 characters."""
-    from matplotlib.ticker import FixedFormatter
+    from matplotlib.ticker import FixedLocator
 
     for ax in figure.axes:
         for axis in (ax.xaxis, ax.yaxis):
-            form = axis.get_major_formatter()
-            if isinstance(form, FixedFormatter):
-                form.seq = [cut(label) for label in form.seq]
+            if isinstance(axis.get_major_locator(), FixedLocator):
+                places = axis.get_majorticklocs()
+                labels = axis.get_major_formatter().format_ticks(list(places))
+                if max(map(len, labels), default=0) > LONGEST_NAME:
+                    axis.set_ticks(places, labels=[cut(label) for label in labels])
         if (own := ax.get_legend()) is not None:
             for text in own.get_texts():
                 text.set_text(cut(text.get_text()))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker.reports.exhibit import Cell, Exhibit, Table
-from tracker.reports.style import BASELINES, MUTED, PAPER, WIDTH, figure, legend, looks
+from tracker.reports.style import BASELINES, MUTED, PAPER, WIDTH, cut, figure, legend, looks
 from tracker.reports.words import number
 from tracker.runs.tidy import METRICS
 
@@ -192,7 +192,7 @@ def _maps(drawn: Drawn) -> Figure:
         for ax, name in zip(grid.flat, drawn.samplers, strict=False):
             image = ax.imshow(drawn.values(name), origin="lower", aspect="auto", cmap="viridis", norm=scale)
             _annotate(ax, drawn, name, image.norm)
-            ax.set_title(name)
+            ax.set_title(cut(name))
             ax.grid(visible=False)
             ax.set_xticks(
                 range(len(across.values)),
