@@ -1,8 +1,8 @@
 """The contract of a cost: what a sampler may ask of it, and what the engine asks.
 
-A cost is a ``NamedTuple`` of parameters (floats and C-contiguous arrays). ``value``, ``gradient`` and, for Algorithm 1,
-``hessian`` are registered for its type; all else has a default. At step k the cost hands out an observation z, and
-c(theta, z) is unbiased: E c(theta, z) = C(theta), the ``expected`` cost.
+A cost is a ``NamedTuple`` of parameters (floats and C-contiguous arrays, which all threads share and nobody writes to).
+``value``, ``gradient`` and, for Algorithm 1, ``hessian`` are registered for its type; all else has a default. At step k the
+cost hands out an observation z, and c(theta, z) is unbiased: E c(theta, z) = C(theta), the ``expected`` cost.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def state_size(sampler: Any, dimension: int) -> int:  # type: ignore[empty-body]
 
 @generic
 def unpack(sampler: Any, dimension: int, buffer: Array) -> Any:
-    """Return named views into ``buffer`` (state_size,); the first N entries are the output theta."""
+    """Return named views into ``buffer`` (state_size,) that do not overlap; the first N entries are the output theta."""
 
 
 @generic
