@@ -13,8 +13,10 @@ from typer.testing import CliRunner
 
 import tracker
 from tracker.cli import app
+from tracker.metrics.paired import ratio
 from tracker.reports.compare import NotPaired, compare
 from tracker.reports.conditions import failures, parse_condition
+from tracker.reports.view import View
 from tracker.runs import Run
 
 ROOT = Path(__file__).parents[1]
@@ -40,10 +42,13 @@ def test_ratios_are_those_of_paired_trials(folders: dict[str, Path]) -> None:
     first, second = (tracker.open_run(folders[name]) for name in ("small", "large"))
     found = {(c.sampler, c.quantity): c for c in compare(first, second)}
     one, two = (r.arrays["by_mode"][:, 0].sum(axis=1) for r in (first, second))
-    logs = np.log(two[:, 1] / two[:, 0]) - np.log(one[:, 1] / one[:, 0])
+    before, after = one[:, 1] / one[:, 0], two[:, 1] / two[:, 0]
     change = found["skewed", "tracking_error"]
-    assert change.ratio.estimate == pytest.approx(math.exp(logs.mean()), rel=1e-12)
-    assert change.ratio.wins == int((logs < 0).sum())
+    assert change.ratio.estimate == pytest.approx(after.mean() / before.mean(), rel=1e-12)
+    assert change.ratio.estimate == pytest.approx(change.second / change.first, rel=1e-12)
+    assert change.ratio.wins == int((after < before).sum())
+    waits = [View(run).restricted_wait[:, 0] for run in (first, second)]  # of re-acquisition: the geometric mean
+    assert found["skewed", "recovery"].ratio == ratio(waits[1], waits[0])
     for baseline in ("frozen", "oracle"):  # the same in both runs, zeros included
         assert found[baseline, "tracking_error"].ratio[:3] == (1.0, 1.0, 1.0)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tracker.metrics.averages import Average, over_trials
-from tracker.metrics.paired import difference, gap_closed, ratio, ratio_of_averages
+from tracker.metrics.paired import difference, gap_closed, ratio, ratio_of_averages, ratio_of_means
 
 IDENTITY = 1e-12
 STUDENT_2 = 4.302652729749464  # 97.5 % quantile of Student's law on 2 degrees of freedom, from any table
@@ -35,13 +35,61 @@ def test_ratio_is_the_geometric_mean():
     assert turned.estimate == pytest.approx(1 / found.estimate, rel=IDENTITY)
 
 
+def test_ratio_of_means_by_hand():
+    """Means 2 and 4: ratio 1/2; influences 1/2 - 1/4, 1 - 3/2, 3/2 - 5/4, that is 1/4, -1/2, 1/4, of standard deviation sqrt(3/16)."""
+    a, b = np.array([1.0, 2.0, 3.0]), np.array([1.0, 6.0, 5.0])
+    found = ratio_of_means(a, b)
+    margin = STUDENT_2 * math.sqrt(3 / 16) / math.sqrt(3)
+    assert found.estimate == pytest.approx(0.5, rel=IDENTITY)
+    assert found.low == pytest.approx(0.5 * math.exp(-margin), rel=1e-9)
+    assert found.high == pytest.approx(0.5 * math.exp(margin), rel=1e-9)
+    assert (found.wins, found.trials) == (2, 3)
+    turned = ratio_of_means(b, a)
+    assert turned.estimate == pytest.approx(2.0, rel=IDENTITY)
+    assert turned.low == pytest.approx(1 / found.high, rel=IDENTITY)
+
+
+def test_ratio_of_means_is_on_the_side_of_the_difference():
+    """Smaller where little is at stake, larger where much is: the mean is larger. The geometric mean (the control) says the opposite."""
+    easy, luck = np.arange(200) % 2 == 0, np.random.default_rng(4).uniform(0.9, 1.1, 200)
+    b = np.where(easy, 0.1, 1.0) * luck
+    a = np.where(easy, 0.8, 1.1) * b
+    assert difference(a, b).low > 0.0
+    assert ratio_of_means(a, b).low > 1.0
+    assert ratio(a, b).high < 1.0
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_ratio_of_means_covers_the_ratio_of_expectations(seed: int):
+    """a = 0.9 b (1 + noise that grows with b): E a / E b is known; 95 of 100 intervals hold it, not so the geometric ones."""
+    rng = np.random.default_rng(seed)
+    covered = geometric = 0
+    for _ in range(100):
+        b = rng.uniform(0.5, 1.5, 40)
+        a = 0.9 * b * np.exp(0.5 * rng.standard_normal(40) - 0.125)  # the factor has mean 1
+        found, other = ratio_of_means(a, b), ratio(a, b)
+        covered += found.low <= 0.9 <= found.high
+        geometric += other.low <= 0.9 <= other.high
+    assert covered >= 82  # fewer than 82 of 100 at a coverage of 0.95: probability 7e-7
+    assert geometric < 82
+
+
 def test_trials_that_diverged_in_either_are_left_out():
-    found = ratio(np.array([1.0, np.nan, 4.0, 9.0]), np.array([2.0, 1.0, np.inf, 3.0]))
-    assert found.trials == 2
-    assert found.estimate == pytest.approx(math.sqrt(0.5 * 3.0), rel=IDENTITY)
+    a, b = np.array([1.0, np.nan, 4.0, 9.0]), np.array([2.0, 1.0, np.inf, 3.0])
+    assert ratio(a, b).trials == ratio_of_means(a, b).trials == 2
+    assert ratio(a, b).estimate == pytest.approx(math.sqrt(0.5 * 3.0), rel=IDENTITY)
+    assert ratio_of_means(a, b).estimate == pytest.approx(10.0 / 5.0, rel=IDENTITY)
 
 
 def test_zeros_and_too_few():
+    assert ratio_of_means(np.zeros(3), np.ones(3))[:3] == (0.0, 0.0, 0.0)  # the oracle
+    assert ratio_of_means(np.array([0.0, 1.0]), np.ones(2)).estimate == pytest.approx(0.5, rel=IDENTITY)
+    assert math.isnan(ratio_of_means(np.ones(2), np.zeros(2)).estimate)
+    assert math.isnan(ratio_of_means(np.full(2, np.nan), np.ones(2)).estimate)
+    assert math.isnan(ratio_of_means(np.ones(1), np.ones(1)).high)
+    assert (
+        ratio_of_means(np.array([0.0, 1.0]), np.array([1.0, 0.1]), 1 - 1e-6).high == np.inf
+    )  # two trials, many comparisons
     assert ratio(np.zeros(3), np.ones(3))[:3] == (0.0, 0.0, 0.0)  # the oracle
     assert math.isnan(ratio(np.array([0.0, 1.0]), np.ones(2)).estimate)
     one = difference(np.ones(1), np.zeros(1))
@@ -85,7 +133,7 @@ def test_a_ratio_of_averages_holds_for_any_dependence_and_is_wider_than_the_pair
         found = ratio_of_averages(over_trials(a), over_trials(b), 40)
         assert found.low < 0.9 < found.high
         assert found.estimate == pytest.approx(a.mean() / b.mean(), rel=1e-12)  # identity
-    paired = ratio(a, a / 0.9)
+    paired = ratio_of_means(a, a / 0.9)
     wide = ratio_of_averages(over_trials(a), over_trials(a / 0.9), 40)
     assert wide.low < paired.low <= paired.high < wide.high < 1.3
 

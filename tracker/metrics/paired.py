@@ -1,4 +1,8 @@
-"""Paired comparisons: two samplers on the same trials, so on the same chain, data and noise."""
+"""Paired comparisons: two samplers on the same trials, so on the same chain, data and noise.
+
+Errors and costs are compared by the ratio of their means, which says the same as the difference of the means; waits for
+re-acquisition by the geometric mean of the trials' ratios, as a trial's wait is itself a mean over its own switches.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +39,27 @@ def difference(a: Array, b: Array, confidence: float = CONFIDENCE) -> Paired:
     return _interval(a[both] - b[both], int((a[both] < b[both]).sum()), confidence)
 
 
+def ratio_of_means(a: Array, b: Array, confidence: float = CONFIDENCE) -> Paired:
+    """Return E[a] / E[b] over the trials (T,) in which both are finite, for values that are not negative.
+
+    Its logarithm has the influence values a_i / mean(a) - b_i / mean(b) (delta method); the interval is Student's for them.
+    It is nan where E[b] = 0, and 0 without a doubt where a is 0 in all trials.
+    """
+    both = np.isfinite(a) & np.isfinite(b)
+    a, b = a[both], b[both]
+    wins = int((a < b).sum())
+    if a.size == 0 or not (b.mean() > 0.0 and a.mean() >= 0.0):
+        return Paired(np.nan, np.nan, np.nan, wins, a.size)
+    if not a.any():
+        return Paired(0.0, 0.0, 0.0, wins, a.size)
+    influence = a / a.mean() - b / b.mean()
+    return _exponential(_interval(np.log(a.mean() / b.mean()) + influence, wins, confidence))
+
+
 def ratio(a: Array, b: Array, confidence: float = CONFIDENCE) -> Paired:
     """Return the geometric mean of a / b over the trials (T,) in which both are finite.
 
-    The interval is Student's for the logarithms. Zeros leave no logarithm: if a is 0 in all trials so is the ratio,
+    It can lie on the other side of 1 than the ratio of the means. The interval is Student's for the logarithms. Zeros leave no logarithm: if a is 0 in all trials so is the ratio,
     otherwise it is nan.
     """
     both = np.isfinite(a) & np.isfinite(b)
@@ -48,15 +69,15 @@ def ratio(a: Array, b: Array, confidence: float = CONFIDENCE) -> Paired:
         return Paired(0.0, 0.0, 0.0, wins, a.size)
     if not ((a > 0.0).all() and (b > 0.0).all()):
         return Paired(np.nan, np.nan, np.nan, wins, a.size)
-    estimate, low, high, _, _ = _interval(np.log(a) - np.log(b), wins, confidence)
-    return Paired(float(np.exp(estimate)), float(np.exp(low)), float(np.exp(high)), wins, a.size)
+    return _exponential(_interval(np.log(a) - np.log(b), wins, confidence))
 
 
 def ratio_of_averages(a: Average, b: Average, trials: int, confidence: float = CONFIDENCE) -> Paired:
     """Return the ratio of two means of which only the standard errors are known, not the trials.
 
     Both intervals (Student's, each with half of what may go wrong) are taken at their worst, which holds however the
-    trials of the one hang together with those of the other; so it is wider than that of ``ratio``. No wins are counted.
+    trials of the one hang together with those of the other; so it is wider than that of ``ratio_of_means``, with which it
+    shares the estimate. No wins are counted.
     """
     if not (b.mean > 0.0 and trials > 0):
         return Paired(np.nan, np.nan, np.nan, 0, 0)
@@ -94,6 +115,12 @@ def _interval(values: Array, wins: int, confidence: float) -> Paired:
         return Paired(mean, np.nan, np.nan, wins, 1)
     margin = _quantile(values.size, confidence) * float(values.std(ddof=1)) / np.sqrt(values.size)
     return Paired(mean, mean - margin, mean + margin, wins, values.size)
+
+
+def _exponential(logarithm: Paired) -> Paired:
+    estimate, low, high, wins, trials = logarithm
+    with np.errstate(over="ignore"):  # the upper end of what two trials know may be infinite
+        return Paired(float(np.exp(estimate)), float(np.exp(low)), float(np.exp(high)), wins, trials)
 
 
 def _quantile(trials: int, confidence: float) -> float:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker.metrics.paired import Paired, difference, ratio
+from tracker.metrics.paired import Paired, difference, ratio, ratio_of_means
 from tracker.reports.exhibit import Exhibit, Section, Table
 from tracker.reports.page import render
 from tracker.reports.style import INK, MUTED, RULE, figure
@@ -97,8 +97,9 @@ def _change(name: str, quantity: str, before: Array, after: Array) -> Change:
     both = np.isfinite(before) & np.isfinite(after)
     means = [float(values[both].mean()) if both.any() else float("nan") for values in (before, after)]
     same = both.any() and bool((np.abs(after - before)[both] <= EQUAL * np.abs(before)[both]).all())
+    of = ratio if quantity == "recovery" else ratio_of_means
     # what is the same in every trial has ratio 1, zeros included
-    times = Paired(1.0, 1.0, 1.0, 0, int(both.sum())) if same else ratio(after, before)
+    times = Paired(1.0, 1.0, 1.0, 0, int(both.sum())) if same else of(after, before)
     return Change(name, quantity, means[0], means[1], times, difference(after, before))
 
 
@@ -181,7 +182,10 @@ def _caption(changes: Sequence[Change]) -> str:
     parts += [f"larger for {listed(worse)}"] if worse else []
     level = len(errors) - len(better) - len(worse)
     parts += [f"not told apart for {level} of {len(errors)} samplers"] if level else []
-    return f"Tracking error of the second run over the first, same trials: {'; '.join(parts)}."
+    return (
+        f"Tracking error of the second run over the first, same trials: {'; '.join(parts)}. Ratios of errors and costs are ratios "
+        f"of the means over paired trials, those of recovery geometric means of the trials' ratios."
+    )
 
 
 def _table(changes: Sequence[Change]) -> Table:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.metrics.paired import Paired, ratio
+from tracker.metrics.paired import Paired, ratio, ratio_of_means
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.style import INK, MUTED, RULE, figure
 from tracker.reports.words import interval, number
@@ -72,9 +72,9 @@ def reference_of(view: View) -> str:
 
 
 def against(view: View, quantity: Quantity, reference: str) -> dict[str, Paired]:
-    """Return the ratio of each other sampler to the reference."""
-    base = quantity.values[:, view.index(reference)]
-    return {name: ratio(quantity.values[:, n], base) for n, name in enumerate(view.names) if name != reference}
+    """Return the ratio of each other sampler to the reference: of the means, for times the trials' geometric mean."""
+    base, of = quantity.values[:, view.index(reference)], ratio if quantity.is_time else ratio_of_means
+    return {name: of(quantity.values[:, n], base) for n, name in enumerate(view.names) if name != reference}
 
 
 def _forest(ax: Axes, view: View, found: dict[str, Paired]) -> None:
@@ -123,9 +123,10 @@ def _caption(reference: str, others: list[str], compared: list[tuple[Quantity, d
         )
     text = "; ".join(sentences) or "ratios of the trials' averages"
     text = text[0].upper() + text[1:]
-    return (
-        f"{text}. Ratios are geometric means over paired trials; the oracle, with no error, has no place on this axis."
-    )
+    times = any(quantity.is_time for quantity, _ in compared)
+    kinds = "Ratios of errors and costs are ratios of the means over paired trials"
+    kinds += ", those of times geometric means of the trials' ratios" if times else ""
+    return f"{text}. {kinds}; the oracle, with no error, has no place on this axis."
 
 
 def _table(view: View, reference: str, compared: list[tuple[Quantity, dict[str, Paired]]]) -> Table:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker.metrics.averages import Average
-from tracker.metrics.paired import CONFIDENCE, Paired, gap_closed, ratio, ratio_of_averages
+from tracker.metrics.paired import CONFIDENCE, Paired, gap_closed, ratio_of_averages, ratio_of_means
 from tracker.reports.style import BASELINES
 from tracker.reports.sweep import is_choice, ticks
 
@@ -152,5 +152,5 @@ def _against(best: Candidate, other: Candidate, confidence: float) -> Paired:
     """Compare trial by trial, or by the standard errors where the trials are not known."""
     one, two = best.errors, other.errors
     if one is not None and two is not None:
-        return ratio(one, two, confidence)
+        return ratio_of_means(one, two, confidence)
     return ratio_of_averages(best.error, other.error, best.outcome.point.scenario.trials, confidence)

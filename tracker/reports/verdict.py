@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tracker.chain import hazard_test
-from tracker.metrics.paired import CONFIDENCE, Paired, gap_closed, ratio
+from tracker.metrics.paired import CONFIDENCE, Paired, gap_closed, ratio_of_means
 from tracker.reports.diagnostics import recomputed_difference
 from tracker.reports.dwells import SUSPICIOUS, counts_of
 from tracker.reports.exhibit import Answer, Verdict
@@ -125,7 +125,7 @@ def _per_gradient(view: View, best: str, others: list[str]) -> str:
 
 def _against(view: View, name: str, other: str, confidence: float) -> Paired:
     error = view.tracking_error
-    return ratio(error[:, view.index(name)], error[:, view.index(other)], confidence)
+    return ratio_of_means(error[:, view.index(name)], error[:, view.index(other)], confidence)
 
 
 def _smallest(view: View) -> str | None:
