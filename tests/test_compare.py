@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import tracker
 from tracker.cli import app
-from tracker.metrics.paired import ratio
+from tracker.metrics.paired import Paired, ratio
 from tracker.reports.compare import NotPaired, compare
 from tracker.reports.conditions import failures, parse_condition
 from tracker.reports.view import View
@@ -26,9 +26,14 @@ SHORT = ("trials=8", "steps=300", "record_every=20", "chain.alpha=0.02", 'chain.
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The same world with a small and a larger step, and another world."""
+    """The same world with a small and a larger step, another world, and a step at which all trials diverge."""
     base = tmp_path_factory.mktemp("runs")
-    changes = {"small": (), "large": ("samplers.skewed.epsilon=0.1",), "other": ("seed=2",)}
+    changes = {
+        "small": (),
+        "large": ("samplers.skewed.epsilon=0.1",),
+        "other": ("seed=2",),
+        "lost": ("samplers.skewed.epsilon=50",),
+    }
     for name, more in changes.items():
         tracker.run(tracker.parse(TEXT, settings=(*SHORT, *more)), base / name, executor=1)
     return {name: base / name for name in changes}
@@ -131,13 +136,54 @@ def test_the_same_words_but_other_paths_are_not_paired(folders: dict[str, Path])
         compare(first, second)
 
 
-def test_nothing_holds_of_a_ratio_that_is_not_known(folders: dict[str, Path]) -> None:
+def test_a_ratio_that_is_not_known_fails(folders: dict[str, Path]) -> None:
     run = tracker.open_run(folders["small"])
     change = compare(run, run)[0]
     unknown = change._replace(ratio=change.ratio._replace(estimate=math.nan, low=math.nan, high=math.nan))
     conditions = [parse_condition(f"tracking_error.skewed {sign} 1") for sign in ("<", ">", "<=", ">=")]
-    assert failures([unknown], conditions) == []
+    assert len(failures([unknown], conditions)) == 4
     assert len(failures([change], conditions)) == 2  # 1 <= 1 and 1 >= 1
+
+
+def test_a_run_that_diverged_completely_fails_every_condition_with_the_reason(folders: dict[str, Path]) -> None:
+    done = invoke(folders["small"], folders["lost"], "--fail-if", "tracking_error.skewed > 1.05")
+    assert done.exit_code == 6
+    assert "8 trials of the second run diverged, and no trial is left in both" in " ".join(done.stderr.split())
+    assert "0, 8" in done.stdout
+    row = json.loads(invoke(folders["small"], folders["lost"], "--json").stdout)["changes"][0]
+    assert (row["first_diverged"], row["second_diverged"], row["second"]) == (0, 8, None)
+    one = View(tracker.open_run(folders["small"])).tracking_error[:, 0]
+    assert row["first"] == pytest.approx(one.mean(), rel=1e-12)  # of its own trials, all of which are fine
+
+
+def test_means_are_over_the_trials_that_a_run_kept_itself(folders: dict[str, Path]) -> None:
+    """Two trials diverge in the second run: its mean is over 6, that of the first over 8, the pairs are 6."""
+    first, run = tracker.open_run(folders["small"]), tracker.open_run(folders["large"])
+    diverged = run.arrays["diverged"].copy()
+    diverged[:2, 0] = 5
+    change = compare(first, Run(run.scenario, run.summary, {**run.arrays, "diverged": diverged}, run.problem))[0]
+    one, two = (View(each).tracking_error[:, 0] for each in (first, run))
+    assert change.first == pytest.approx(one.mean(), rel=1e-12)
+    assert change.second == pytest.approx(two[2:].mean(), rel=1e-12)
+    assert change.ratio.estimate == pytest.approx(two[2:].mean() / one[2:].mean(), rel=1e-12)
+    assert (change.ratio.trials, change.first_diverged, change.second_diverged) == (6, 0, 2)
+
+
+def test_each_reason_for_an_unknown_ratio_is_its_own(folders: dict[str, Path]) -> None:
+    run = tracker.open_run(folders["small"])
+    change = compare(run, run)[0]
+    nan = math.nan
+    cases = {
+        "one trial has no interval": change._replace(ratio=Paired(1.1, nan, nan, 0, 1)),
+        "no trial has it in both runs": change._replace(ratio=Paired(nan, nan, nan, 0, 0)),
+        "it is 0 in a trial": change._replace(ratio=Paired(nan, nan, nan, 0, 5)),
+        "3 trials of the first run diverged, and one trial is left": change._replace(
+            ratio=Paired(1.1, nan, nan, 0, 1), first_diverged=3
+        ),
+    }
+    for reason, case in cases.items():
+        (line,) = failures([case], [parse_condition("tracking_error.skewed.high < 1")])
+        assert reason in line
 
 
 def test_a_folder_without_a_run_is_exit_code_7(folders: dict[str, Path], tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tracker.metrics.averages import over_trials
 from tracker.metrics.paired import Paired, difference, ratio, ratio_of_means
 from tracker.reports.exhibit import Exhibit, Section, Table
 from tracker.reports.page import render
@@ -36,7 +37,12 @@ class NotPaired(ValueError):
 
 
 class Change(NamedTuple):
-    """A quantity of a sampler in the second run against the first: means, the paired ratio, the paired difference."""
+    """A quantity of a sampler in the second run against the first.
+
+    first, second : means of each run over its own undiverged trials
+    ratio, difference : over the trials that diverged in neither
+    first_diverged, second_diverged : how many trials did
+    """
 
     sampler: str
     quantity: str
@@ -44,6 +50,8 @@ class Change(NamedTuple):
     second: float
     ratio: Paired
     difference: Paired
+    first_diverged: int = 0
+    second_diverged: int = 0
 
 
 def reasons_against(first: Run, second: Run) -> list[str]:
@@ -82,25 +90,23 @@ def compare(first: Run, second: Run) -> list[Change]:
     if reasons := reasons_against(first, second):
         raise NotPaired(reasons)
     one, two = View(first), View(second)
-    return [
-        _change(name, quantity, _values(one, quantity)[:, one.index(name)], _values(two, quantity)[:, two.index(name)])
-        for name in shared(first, second)
-        for quantity in QUANTITIES
-    ]
+    return [_change(one, two, name, quantity) for name in shared(first, second) for quantity in QUANTITIES]
 
 
 def _values(view: View, quantity: str) -> Array:
     return view.restricted_wait if quantity == "recovery" else np.asarray(getattr(view, quantity))
 
 
-def _change(name: str, quantity: str, before: Array, after: Array) -> Change:
+def _change(one: View, two: View, name: str, quantity: str) -> Change:
+    before, after = (_values(view, quantity)[:, view.index(name)] for view in (one, two))
     both = np.isfinite(before) & np.isfinite(after)
-    means = [float(values[both].mean()) if both.any() else float("nan") for values in (before, after)]
     same = both.any() and bool((np.abs(after - before)[both] <= EQUAL * np.abs(before)[both]).all())
     of = ratio if quantity == "recovery" else ratio_of_means
     # what is the same in every trial has ratio 1, zeros included
     times = Paired(1.0, 1.0, 1.0, 0, int(both.sum())) if same else of(after, before)
-    return Change(name, quantity, means[0], means[1], times, difference(after, before))
+    first, second = over_trials(before).mean, over_trials(after).mean
+    lost, lost_later = (int((~view.kept[:, view.index(name)]).sum()) for view in (one, two))
+    return Change(name, quantity, first, second, times, difference(after, before), lost, lost_later)
 
 
 def as_rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
@@ -191,12 +197,13 @@ def _caption(changes: Sequence[Change]) -> str:
 def _table(changes: Sequence[Change]) -> Table:
     columns = (
         "sampler", "quantity", "first", "second", "ratio", "low", "high", "difference", "low ", "high ", "wins of the second",
-        "trials",
+        "trials", "diverged in the first", "diverged in the second",
     )  # fmt: skip
     rows = tuple(
         (
             c.sampler, c.quantity.replace("_", " "), c.first, c.second, c.ratio.estimate, c.ratio.low, c.ratio.high,
             c.difference.estimate, c.difference.low, c.difference.high, c.difference.wins, c.difference.trials,
+            c.first_diverged, c.second_diverged,
         )
         for c in changes
     )  # fmt: skip

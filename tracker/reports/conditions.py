@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import operator
 import re
+from math import isnan
 from typing import TYPE_CHECKING, NamedTuple
 
 from tracker.reports.compare import QUANTITIES
+from tracker.reports.words import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,10 +29,13 @@ class Condition(NamedTuple):
     comparison: str
     number: float
 
+    def value(self, change: Change) -> float:
+        """Return what it is about: the ratio or an end of its interval; nan where that is not known."""
+        return float(getattr(change.ratio, self.end or "estimate"))
+
     def holds(self, change: Change) -> bool:
-        """Tell whether it is true of a change; nothing is true of a ratio that is not known."""
-        value = change.ratio.estimate if not self.end else getattr(change.ratio, self.end)
-        return bool(COMPARISONS[self.comparison](value, self.number))
+        """Tell whether it is true of a change."""
+        return bool(COMPARISONS[self.comparison](self.value(change), self.number))
 
 
 def parse_condition(text: str) -> Condition:
@@ -49,7 +54,7 @@ def parse_condition(text: str) -> Condition:
 
 
 def failures(changes: Sequence[Change], conditions: Sequence[Condition]) -> list[str]:
-    """Return a line for each condition that holds; ValueError for one about nothing."""
+    """Return a line for each condition that holds or is not known not to; ValueError for one about nothing."""
     lines = []
     for condition in conditions:
         about = [c for c in changes if c.quantity == condition.quantity and condition.sampler in ("*", c.sampler)]
@@ -59,10 +64,31 @@ def failures(changes: Sequence[Change], conditions: Sequence[Condition]) -> list
                 f"--fail-if {condition.text!r}: no sampler {condition.sampler!r} in both runs, which share {names}"
             )
         for change in about:
-            if condition.holds(change):
+            if isnan(condition.value(change)):
+                lines.append(
+                    f"failed: {condition.text}: the {change.quantity} of {change.sampler} has no known "
+                    f"{'interval of the ratio' if condition.end else 'ratio'} to the first run: {_why_unknown(change)}"
+                )
+            elif condition.holds(change):
                 r = change.ratio
                 lines.append(
                     f"failed: {condition.text}: {change.sampler} has {r.estimate:.4g} times the {change.quantity} "
                     f"of the first run [{r.low:.4g}, {r.high:.4g}]"
                 )
     return lines
+
+
+def _why_unknown(change: Change) -> str:
+    diverged = [
+        f"{counted(count, 'trial')} of the {which} run"
+        for which, count in (("first", change.first_diverged), ("second", change.second_diverged))
+        if count
+    ]
+    if change.ratio.trials < 2 and diverged:
+        left = "no trial" if change.ratio.trials == 0 else "one trial"
+        return f"{listed(diverged)} diverged, and {left} is left in both"
+    if change.ratio.trials == 0:
+        return "no trial has it in both runs"
+    if change.ratio.trials == 1 and not isnan(change.ratio.estimate):
+        return "one trial has no interval"
+    return "it is 0 in a trial, or in all trials, of one run"
