@@ -12,8 +12,8 @@ from test_report import ROOT, interpreted
 import tracker
 from tracker.metrics.paired import difference, ratio
 from tracker.reports import comparison
-from tracker.reports.exhibit import Exhibit
-from tracker.reports.verdict import which_sampler
+from tracker.reports.exhibit import Exhibit, Omitted
+from tracker.reports.verdict import did_it_track, which_sampler
 from tracker.reports.view import ERROR, STEPS, View
 
 TRIALS = 12
@@ -87,3 +87,86 @@ def test_times_to_reacquire_keep_the_geometric_mean(base: tracker.Run) -> None:
     assert isinstance(shown, Exhibit)
     assert "errors and costs are ratios of the means" in shown.caption
     assert "of times geometric means" in shown.caption
+
+
+# --- diverged trials
+
+
+def rows(shown: Exhibit | Omitted) -> dict[tuple[object, object], tuple[object, ...]]:
+    assert isinstance(shown, Exhibit)
+    return {row[:2]: row for row in shown.table.rows}
+
+
+def test_a_rival_that_diverged_everywhere_does_not_leave_it_undecided(base: tracker.Run) -> None:
+    found = which_sampler(planted(base, **{FIRST: np.nan, SECOND: LUCK, THIRD: 2.0 * LUCK}))
+    assert (found.mark, found.tone) == (SECOND, "good")
+    assert f"Against {THIRD}, the next one, its error is 0.500 times as large" in found.answer
+    assert f"{FIRST} diverged in every trial." in found.answer
+    assert "–" not in found.answer
+    level = which_sampler(planted(base, **{FIRST: np.nan, SECOND: LUCK, THIRD: LUCK[::-1]}))
+    assert level.mark == "undecided"  # control: two that are level stay so
+    assert f"do not tell it from {THIRD if level.answer.startswith(SECOND) else SECOND}." in level.answer
+
+
+def test_the_only_survivor_is_named_with_those_that_diverged(base: tracker.Run) -> None:
+    found = which_sampler(planted(base, **{FIRST: np.nan, SECOND: LUCK, THIRD: np.nan}))
+    assert found.mark == SECOND
+    assert f"{FIRST} and {THIRD} diverged in every trial." in found.answer
+
+
+def test_rivals_without_a_trial_in_common_have_no_ratio(base: tracker.Run) -> None:
+    found = which_sampler(planted(base, **{FIRST: lost_but(1), SECOND: lost_but(0, 2), THIRD: np.nan}))
+    assert found.mark == "undecided"
+    assert "there is no trial in which neither of them diverged" in found.answer
+    assert "–" not in found.answer
+
+
+def test_a_smaller_error_with_more_diverged_trials_is_not_said_to_be_larger(base: tracker.Run) -> None:
+    few = np.where(np.arange(TRIALS) < 2, np.nan, 0.5 * LUCK)
+    found = which_sampler(planted(base, **{FIRST: few, SECOND: LUCK, THIRD: 3.0 * LUCK}))
+    assert found.answer.startswith(f"{SECOND} has the smallest tracking error of those that diverged least")
+
+
+def test_the_reference_is_the_first_sampler_with_surviving_trials(base: tracker.Run) -> None:
+    view = planted(base, **{FIRST: np.nan, SECOND: LUCK, THIRD: 2.0 * LUCK})
+    assert comparison.reference_of(view) == SECOND
+    shown = comparison.exhibit(view)
+    assert isinstance(shown, Exhibit)
+    assert f"{THIRD} has 2 times that of {SECOND}" in shown.caption.replace("2.00", "2")
+    assert f"Not drawn, as all their trials diverged: {FIRST}." in shown.caption
+    assert f"ratio to {SECOND}" in shown.table.columns
+    assert rows(shown)[THIRD, "tracking error"][2] == pytest.approx(2.0, rel=1e-12)
+
+
+def test_without_a_survivor_the_comparison_says_so(base: tracker.Run) -> None:
+    shown = comparison.exhibit(planted(base, **{FIRST: np.nan, SECOND: np.nan, THIRD: np.nan}))
+    assert isinstance(shown, Omitted)
+    assert shown.reason == "every trial of every sampler diverged."
+
+
+# --- intervals that do not exist
+
+
+def test_nothing_is_worse_without_an_interval(base: tracker.Run) -> None:
+    """Two trials of which one diverged: 1.05 times, and one trial says no more."""
+    view = planted(base, 2, **{FIRST: 1.0, SECOND: 1.05 * lost_but(0, count=2), THIRD: np.nan})
+    shown = comparison.exhibit(view)
+    assert isinstance(shown, Exhibit)
+    assert (
+        f"{SECOND} has 1.05 times that of {FIRST}, smaller in 0 of 1 trial (undecided: too few trials" in shown.caption
+    )
+    assert "worse" not in shown.caption
+    assert "–" not in shown.caption
+    answer = which_sampler(view).answer
+    assert "in the one trial in which neither diverged, so no interval" in answer
+    worse = comparison.exhibit(planted(base, **{FIRST: LUCK, SECOND: 1.05 * LUCK, THIRD: np.nan}))
+    assert isinstance(worse, Exhibit)
+    assert "(worse)" in worse.caption  # control
+
+
+def test_the_reason_for_no_interval_is_the_true_one(base: tracker.Run) -> None:
+    lost = {SECOND: np.nan, THIRD: np.nan}
+    errors = {"frozen": 3.0, "oracle": 0.0, **lost}
+    assert "(one trial, so no interval)" in did_it_track(planted(base, 1, **{FIRST: 1.0, **errors})).answer
+    left = did_it_track(planted(base, **{FIRST: lost_but(3), **errors})).answer
+    assert f"(one of {TRIALS} trials did not diverge, so no interval)" in left

@@ -121,6 +121,13 @@ def test_noise_of_its_own_leaves_it_undecided() -> None:
     assert answer(swept(level, ALPHA), "Which sampler?").mark == "undecided"
 
 
+def test_one_trial_is_the_reason_only_where_there_is_one() -> None:
+    """Neither has an error: no ratio, though there are 16 trials."""
+    found = answer(swept(times(skewed=0.0, plain=0.0), ALPHA), "Which sampler?")
+    assert "there is no interval of their ratio" in found.answer
+    assert "one trial" not in found.answer
+
+
 def test_each_world_has_its_best() -> None:
     level = lambda name, at: {"frozen": 2.0, "oracle": 0.0, "plain": 500.0 * at["chain.alpha"]}.get(name, 0.9)  # noqa: E731
     found = answer(swept(level, ALPHA), "Which sampler?")

@@ -9,7 +9,7 @@ import numpy as np
 from tracker.metrics.paired import Paired, ratio, ratio_of_means
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.style import INK, MUTED, RULE, figure
-from tracker.reports.words import interval, number
+from tracker.reports.words import counted, interval, listed, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,8 +47,11 @@ def exhibit(view: View) -> Exhibit | Omitted:
     """Draw a forest plot of paired ratios to a reference."""
     if view.trials < 2:
         return Omitted(KEY, QUESTION, "one trial: a paired interval needs at least two.")
+    lost = [name for name in view.samplers if not survived(view, name)]
+    if len(lost) == len(view.samplers):
+        return Omitted(KEY, QUESTION, "every trial of every sampler diverged.")
     reference = reference_of(view)
-    others = [name for name in view.names if name != reference]
+    others = [name for name in view.names if name != reference and name not in lost]
     compared = [(quantity, against(view, quantity, reference)) for quantity in quantities(view)]
     # a wait of 0 has no logarithm: with few switches a trial there may be no ratio to draw
     compared = [(quantity, found) for quantity, found in compared if any(pair.estimate > 0 for pair in found.values())]
@@ -62,13 +65,20 @@ def exhibit(view: View) -> Exhibit | Omitted:
             ax.set_title(quantity.title)
         axes[-1].set_xlabel(f"ratio to {reference} (left of 1 is better)")
     caption = _caption(reference, others, compared)
+    caption += f" Not drawn, as all their trials diverged: {listed(lost)}." if lost else ""
     alt = f"Forest plot: ratios of {len(drawn)} samplers to {reference} with 95 % intervals, for {len(compared)} quantities."
     return Exhibit(KEY, QUESTION, caption, alt, fig, _table(view, reference, compared))
 
 
 def reference_of(view: View) -> str:
-    """The first sampler; standing still, where there is one sampler only."""
-    return view.samplers[0] if len(view.samplers) > 1 else "frozen"
+    """The first sampler of which a trial survived; standing still, where the run has one sampler only."""
+    alive = (name for name in view.samplers if survived(view, name))
+    return next(alive, "frozen") if len(view.samplers) > 1 else "frozen"
+
+
+def survived(view: View, name: str) -> bool:
+    """Tell whether a trial of a sampler did not diverge."""
+    return bool(view.kept[:, view.index(name)].any())
 
 
 def against(view: View, quantity: Quantity, reference: str) -> dict[str, Paired]:
@@ -116,10 +126,8 @@ def _caption(reference: str, others: list[str], compared: list[tuple[Quantity, d
             continue
         best = min(real, key=lambda n: real[n].estimate)
         pair = real[best]
-        sure = "" if pair.high < 1 else " (undecided: the interval holds 1)" if pair.low <= 1 else " (worse)"
         sentences.append(
-            f"{quantity.title.split(',')[0]}: {best} has {number(pair.estimate)} times that of {reference}, "
-            f"95 % interval {interval(pair.low, pair.high)}, smaller in {pair.wins} of {pair.trials} trials{sure}"
+            f"{quantity.title.split(',')[0]}: {best} has {number(pair.estimate)} times that of {reference}, {_how_sure(pair)}"
         )
     text = "; ".join(sentences) or "ratios of the trials' averages"
     text = text[0].upper() + text[1:]
@@ -127,6 +135,14 @@ def _caption(reference: str, others: list[str], compared: list[tuple[Quantity, d
     kinds = "Ratios of errors and costs are ratios of the means over paired trials"
     kinds += ", those of times geometric means of the trials' ratios" if times else ""
     return f"{text}. {kinds}; the oracle, with no error, has no place on this axis."
+
+
+def _how_sure(pair: Paired) -> str:
+    wins = f"smaller in {pair.wins} of {counted(pair.trials, 'trial')}"
+    if not (np.isfinite(pair.low) and np.isfinite(pair.high)):
+        return f"{wins} (undecided: too few trials for an interval)"
+    sure = "" if pair.high < 1 else " (undecided: the interval holds 1)" if pair.low <= 1 else " (worse)"
+    return f"95 % interval {interval(pair.low, pair.high)}, {wins}{sure}"
 
 
 def _table(view: View, reference: str, compared: list[tuple[Quantity, dict[str, Paired]]]) -> Table:

@@ -137,7 +137,8 @@ def _example(found: Sequence[Contest]) -> str:
     where = _for(contest) if len(found) > 1 else ""
     head = f" The closest race{where}: {contest.best.label} against {other.label}"
     if not np.isfinite(pair.low):
-        return f"{head}; one trial cannot tell them apart."
+        alone = contest.best.outcome.point.scenario.trials < 2
+        return f"{head}; {'one trial cannot tell them apart' if alone else 'there is no interval of their ratio'}."
     wins = f", smaller in {pair.wins} of {pair.trials} paired trials" if pair.trials else ", from standard errors"
     return f"{head}, {number(pair.estimate)} times its error (interval {interval(pair.low, pair.high)}{wins})."
 

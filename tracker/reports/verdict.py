@@ -55,7 +55,8 @@ def did_it_track(view: View) -> Answer:
     if not np.isfinite(closed.estimate):
         return Answer(question, "unclear", "standing still has no error that could be made smaller.", "warn")
     if not np.isfinite(closed.low):
-        return Answer(question, "unclear", f"{facts} (one trial, so no interval).", "warn")
+        why = "one trial" if view.trials == 1 else f"one of {view.trials} trials did not diverge"
+        return Answer(question, "unclear", f"{facts} ({why}, so no interval).", "warn")
     facts += f" (95 % interval {percent(closed.low)} to {percent(closed.high)})."
     if closed.low > MOST:
         return Answer(question, "yes", facts, "good")
@@ -88,32 +89,40 @@ def which_sampler(view: View) -> Answer:
     best = _smallest(view)
     if best is None:
         return Answer(question, "none", "every trial of every sampler diverged.", "bad")
-    others = [name for name in view.samplers if name != best]
+    alive = [name for name in view.samplers if view.kept[:, view.index(name)].any()]
+    lost = [name for name in view.samplers if name not in alive]
+    gone = f" {listed(lost)} diverged in every trial." if lost else ""  # no trial to compare with
+    others = [name for name in alive if name != best]
     if not others:
-        return Answer(question, best, "the only one in this run.")
+        alone = f"the only one with a trial that did not diverge.{gone}" if lost else "the only one in this run."
+        return Answer(question, best, alone)
     if view.trials < 2:
-        return Answer(question, "undecided", "one trial cannot tell samplers apart.", "warn")
-    pairs = max(1, len(list(combinations(view.samplers, 2))))
-    confidence = 1.0 - (1.0 - CONFIDENCE) / pairs
+        return Answer(question, "undecided", f"one trial cannot tell samplers apart.{gone}", "warn")
+    confidence = 1.0 - (1.0 - CONFIDENCE) / len(list(combinations(alive, 2)))
     found = {name: _against(view, best, name, confidence) for name in others}
     level = [name for name, pair in found.items() if not pair.high < 1.0]
     beaten = [name for name in others if name not in level]
     nearest = max(found, key=lambda n: np.nan_to_num(found[n].estimate, nan=-1.0))
     facts = _how_much(best, nearest, found[nearest])
     work = _per_gradient(view, best, others)
+    fewest = view.summary[best]["diverged"]
+    which = " of those that diverged least" if any(view.summary[name]["diverged"] > fewest for name in others) else ""
     if not level:
-        text = f"Its tracking error is the smallest, and the paired trials tell it from every other one. {facts}{work}"
+        text = f"Its tracking error is the smallest{which}, and the paired trials tell it from every other one. {facts}{work}{gone}"
         return Answer(question, best, text, "good")
     rest = f" It is ahead of {listed(beaten)}." if beaten else ""
-    text = f"{best} has the smallest tracking error, but the trials do not tell it from {listed(level)}. {facts}{rest}{work}"
+    text = f"{best} has the smallest tracking error{which}, but the trials do not tell it from {listed(level)}. {facts}{rest}{work}{gone}"
     return Answer(question, "undecided", text, "warn")
 
 
 def _how_much(best: str, other: str, pair: Paired) -> str:
-    return (
-        f"Against {other}, the next one, its error is {number(pair.estimate)} times as large "
-        f"(interval {interval(pair.low, pair.high)}, smaller in {pair.wins} of {pair.trials} trials)."
-    )
+    if not np.isfinite(pair.estimate):
+        why = "neither of them has an error" if pair.trials else "there is no trial in which neither of them diverged"
+        return f"Against {other} there is no ratio: {why}."
+    head = f"Against {other}, the next one, its error is {number(pair.estimate)} times as large"
+    if not np.isfinite(pair.low):
+        return f"{head} (in the one trial in which neither diverged, so no interval)."
+    return f"{head} (interval {interval(pair.low, pair.high)}, smaller in {pair.wins} of {pair.trials} trials)."
 
 
 def _per_gradient(view: View, best: str, others: list[str]) -> str:
