@@ -13,10 +13,11 @@ from typer.testing import CliRunner
 
 import tracker
 from tracker.cli import app
-from tracker.metrics.paired import Paired, ratio
-from tracker.reports.compare import NotPaired, compare
+from tracker.metrics.paired import Paired, difference, ratio
+from tracker.reports.compare import NotPaired, _exhibit, compare
 from tracker.reports.conditions import failures, parse_condition
 from tracker.reports.view import View
+from tracker.reports.words import interval, number
 from tracker.runs import Run
 
 ROOT = Path(__file__).parents[1]
@@ -77,6 +78,33 @@ def test_conditions_decide_the_exit_code(folders: dict[str, Path], tmp_path: Pat
     page = (tmp_path / "page.html").read_text()
     assert page.count("<svg") == 1
     assert "large against small" in page
+
+
+def test_paired_differences_are_printed_and_drawn(folders: dict[str, Path], tmp_path: Path) -> None:
+    """In the table, in the caption, and a panel beside that of the ratios."""
+    first, second = (tracker.open_run(folders[name]) for name in ("small", "large"))
+    one, two = (View(run).tracking_error[:, 0] for run in (first, second))
+    found = difference(two, one)
+    assert compare(first, second)[0].difference == found
+    done = invoke(folders["small"], folders["large"], "--out", tmp_path / "page.html")
+    assert "difference [95 %]" in done.stdout
+    assert f"{found.estimate:.3g} [{found.low:.3g}, {found.high:.3g}]" in done.stdout
+    page = (tmp_path / "page.html").read_text()
+    assert f"difference {number(found.estimate)} {interval(found.low, found.high)}" in page
+    (shown,) = [_exhibit(compare(first, second), View(first))]
+    labels = [ax.get_xlabel() for ax in shown.figure.axes]
+    assert any(label.startswith("difference") for label in labels)
+    right = shown.figure.axes[1]  # of the tracking error: the first sampler's line is its interval
+    (line,) = [line for line in right.lines if list(line.get_ydata()) == [0, 0]]
+    assert list(line.get_xdata()) == [found.low, found.high]
+
+
+def test_a_page_of_a_run_that_diverged_speaks_of_no_interval(folders: dict[str, Path], tmp_path: Path) -> None:
+    done = invoke(folders["small"], folders["lost"], "--out", tmp_path / "page.html")
+    assert done.exit_code == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "no interval for 1 of 1 sampler, too few trials left" in page
+    assert "not told apart" not in page
 
 
 @pytest.mark.parametrize(
@@ -149,7 +177,7 @@ def test_a_run_that_diverged_completely_fails_every_condition_with_the_reason(fo
     done = invoke(folders["small"], folders["lost"], "--fail-if", "tracking_error.skewed > 1.05")
     assert done.exit_code == 6
     assert "8 trials of the second run diverged, and no trial is left in both" in " ".join(done.stderr.split())
-    assert "0, 8" in done.stdout
+    assert "skewed: 0 trials diverged in the first run, 8 in the second" in done.stdout
     row = json.loads(invoke(folders["small"], folders["lost"], "--json").stdout)["changes"][0]
     assert (row["first_diverged"], row["second_diverged"], row["second"]) == (0, 8, None)
     one = View(tracker.open_run(folders["small"])).tracking_error[:, 0]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.text import Text
+
 from tracker.cli.guard import CHECK, USAGE, Refused, say
 from tracker.cli.report import opened
 from tracker.cli.show import console, number, print_json, table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
-
-    from rich.table import Table
 
     from tracker.metrics.paired import Paired
     from tracker.reports.compare import Change
@@ -42,7 +42,9 @@ def compare_runs(
     if json:
         print_json({"first": str(first), "second": str(second), "changes": as_rows(changes), "failed": failed})
     else:
-        console().print(_table(changes))
+        console().print(table(HEAD, [_row(change) for change in changes], left=2))
+        for line in _diverged(changes):
+            console().print(Text(line))
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(page(one, two, changes), encoding="utf-8", newline="\n")
@@ -51,23 +53,23 @@ def compare_runs(
         raise Refused(CHECK, *failed)
 
 
-HEAD = ("sampler", "quantity", "first", "second", "ratio [95 %]", "wins")
-
-
-def _table(changes: Sequence[Change]) -> Table:
-    """Means of each run and the paired ratio; trials that diverged in the first and the second run, where any did."""
-    if not any(change.first_diverged or change.second_diverged for change in changes):
-        return table(HEAD, [_row(change) for change in changes], left=2)
-    rows = [(*_row(change), f"{change.first_diverged}, {change.second_diverged}") for change in changes]
-    return table((*HEAD, "diverged"), rows, left=2)
+HEAD = ("sampler", "quantity", "first", "second", "ratio [95 %]", "difference [95 %]", "wins")
 
 
 def _row(change: Change) -> tuple[str, ...]:
+    """Means of each run, the paired ratio, the paired difference (second - first), and in how many pairs the second is smaller."""
+    means, pairs = (change.first, change.second), (change.ratio, change.difference)
     wins = f"{change.difference.wins}/{change.difference.trials}"
-    means = number(change.first), number(change.second)
-    return change.sampler, change.quantity, *means, _with_interval(change.ratio), wins
+    return change.sampler, change.quantity, *map(number, means), *map(_with_interval, pairs), wins
+
+
+def _diverged(changes: Sequence[Change]) -> Iterator[str]:
+    """Tell for each sampler how many trials diverged, where any did."""
+    for name, *counts in dict.fromkeys((c.sampler, c.first_diverged, c.second_diverged) for c in changes):
+        if any(counts):
+            yield f"{name}: {counts[0]} trials diverged in the first run, {counts[1]} in the second"
 
 
 def _with_interval(pair: Paired) -> str:
-    bounds = f" [{number(pair.low)}, {number(pair.high)}]" if pair.low == pair.low else ""
-    return f"{number(pair.estimate)}{bounds}"
+    bounds = f" [{number(pair.low, 3)}, {number(pair.high, 3)}]" if pair.low == pair.low else ""
+    return f"{number(pair.estimate, 3)}{bounds}"

@@ -10,9 +10,9 @@ from tracker.metrics.averages import over_trials
 from tracker.metrics.paired import Paired, difference, ratio, ratio_of_means
 from tracker.reports.exhibit import Exhibit, Section, Table
 from tracker.reports.page import render
-from tracker.reports.style import INK, MUTED, RULE, figure
+from tracker.reports.style import INK, MUTED, RULE, figure, short
 from tracker.reports.view import View
-from tracker.reports.words import interval, listed, number
+from tracker.reports.words import counted, interval, listed, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,66 +131,92 @@ def _exhibit(changes: Sequence[Change], view: View) -> Exhibit:
     ]
     names = [name for name in dict.fromkeys(c.sampler for c in changes) if name != "oracle"]
     with figure(height=0.45 + len(drawn) * (0.42 + 0.2 * len(names))) as fig:
-        axes = np.atleast_1d(fig.subplots(len(drawn), 1))
-        for ax, quantity in zip(axes, drawn, strict=True):
-            _forest(ax, view, [c for c in changes if c.quantity == quantity and c.sampler in names])
-            ax.set_title(quantity.replace("_", " "))
-        axes[-1].set_xlabel("ratio of the second run to the first (left of 1: the second is better)")
-    alt = f"Ratios of the second run to the first with 95 % intervals, for {len(names)} samplers and {len(drawn)} quantities."
+        axes = fig.subplots(len(drawn), 2, squeeze=False)
+        for (left, right), quantity in zip(axes, drawn, strict=True):
+            shown = [c for c in changes if c.quantity == quantity and c.sampler in names]
+            _ratios(left, view, shown)
+            _differences(right, view, shown)
+            left.set_title(quantity.replace("_", " "))
+        axes[-1, 0].set_xlabel("ratio: second / first")
+        axes[-1, 1].set_xlabel("difference: second − first")
+    alt = (
+        f"Paired ratios and differences of the second run to the first with 95 % intervals, for {len(names)} samplers and "
+        f"{len(drawn)} quantities."
+    )
     return Exhibit(
         "changes", "What changed from the first run to the second?", _caption(changes), alt, fig, _table(changes)
     )
 
 
-def _forest(ax: Axes, view: View, changes: Sequence[Change]) -> None:
-    ax.axvline(1.0, color=MUTED, linewidth=1.0)
+def _ratios(ax: Axes, view: View, changes: Sequence[Change]) -> None:
     ends = [
         end for c in changes for end in (c.ratio.low, c.ratio.high, c.ratio.estimate) if np.isfinite(end) and end > 0
     ]
     reach = min(50.0, 1.1 * max([1.1, *ends, *(1 / end for end in ends)]))
-    for row, change in enumerate(changes):
-        look, r = view.looks[change.sampler], change.ratio
-        if row % 2:
-            ax.axhspan(row - 0.5, row + 0.5, color=RULE, alpha=0.25, linewidth=0)
-        if np.isfinite(r.estimate) and r.estimate > 0:
-            if np.isfinite(r.low):
-                ax.plot([max(r.low, 1 / reach), min(r.high, reach)], [row, row], color=look.color, linewidth=2.0)
-            ax.plot([np.clip(r.estimate, 1 / reach, reach)], [row], look.marker, color=look.color)
-        ax.text(
-            1.01, row, f"{r.wins}/{r.trials}", transform=ax.get_yaxis_transform(), va="center", fontsize=8.0, color=INK
-        )
+    pairs = [c.ratio if c.ratio.estimate > 0 else Paired(np.nan, np.nan, np.nan, 0, 0) for c in changes]
     ax.set_xscale("log")
-    ax.set_xlim(1 / reach, reach)
-    ticks = [
-        t for t in (0.02, 0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 5, 10, 50) if 1 / reach <= t <= reach
-    ]
+    _forest(ax, view, changes, pairs, (1 / reach, 1.0, reach))
+    ticks = [t for t in (0.02, 0.1, 0.2, 0.5, 0.8, 0.9, 1, 1.1, 1.25, 2, 5, 10, 50) if 1 / reach <= t <= reach]
     ticks = ticks if reach < 1.6 else [t for t in ticks if t not in (0.8, 0.9, 1.1, 1.25)]
     ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
     ax.minorticks_off()
     ax.set_yticks(range(len(changes)), [change.sampler for change in changes])
+
+
+def _differences(ax: Axes, view: View, changes: Sequence[Change]) -> None:
+    pairs = [c.difference for c in changes]
+    ends = [abs(end) for pair in pairs for end in pair[:3] if np.isfinite(end)]
+    reach = 1.1 * max(ends, default=0.0) or 1.0
+    _forest(ax, view, changes, pairs, (-reach, 0.0, reach))
+    ax.set_yticks(range(len(changes)), [""] * len(changes))
+    ax.locator_params(axis="x", nbins=4)
+    ax.xaxis.set_major_formatter(lambda x, _: ("−" if x < 0 else "") + short(abs(x)))
+    for row, pair in enumerate(pairs):
+        wins = f"{pair.wins}/{pair.trials}"
+        ax.text(1.02, row, wins, transform=ax.get_yaxis_transform(), va="center", fontsize=8.0, color=INK)
+    ax.text(1.02, -0.85, "wins", transform=ax.get_yaxis_transform(), va="center", fontsize=8.0, color=MUTED)
+
+
+def _forest(
+    ax: Axes, view: View, changes: Sequence[Change], pairs: Sequence[Paired], span: tuple[float, float, float]
+) -> None:
+    """Draw an estimate with its interval in each row; ``span`` is the least, the neutral and the largest value shown."""
+    least, neutral, most = span
+    ax.axvline(neutral, color=MUTED, linewidth=1.0)
+    for row, (change, pair) in enumerate(zip(changes, pairs, strict=True)):
+        look = view.looks[change.sampler]
+        if row % 2:
+            ax.axhspan(row - 0.5, row + 0.5, color=RULE, alpha=0.25, linewidth=0)
+        if np.isfinite(pair.estimate):
+            if np.isfinite(pair.low):
+                ax.plot([max(pair.low, least), min(pair.high, most)], [row, row], color=look.color, linewidth=2.0)
+            ax.plot([np.clip(pair.estimate, least, most)], [row], look.marker, color=look.color)
+    ax.set_xlim(least, most)
     ax.set_ylim(len(changes) - 0.5, -0.5)
     ax.grid(visible=False, axis="y")
 
 
 def _caption(changes: Sequence[Change]) -> str:
     errors = [c for c in changes if c.quantity == "tracking_error" and c.sampler not in ("frozen", "oracle")]
-    better = [
-        f"{c.sampler} {number(c.ratio.estimate)} {interval(c.ratio.low, c.ratio.high)}"
-        for c in errors
-        if c.ratio.high < 1
-    ]
-    worse = [
-        f"{c.sampler} {number(c.ratio.estimate)} {interval(c.ratio.low, c.ratio.high)}"
-        for c in errors
-        if c.ratio.low > 1
-    ]
-    parts = [f"smaller for {listed(better)}"] if better else []
-    parts += [f"larger for {listed(worse)}"] if worse else []
-    level = len(errors) - len(better) - len(worse)
-    parts += [f"not told apart for {level} of {len(errors)} samplers"] if level else []
+    better, worse = [c for c in errors if c.ratio.high < 1], [c for c in errors if c.ratio.low > 1]
+    known = [c for c in errors if np.isfinite(c.ratio.low)]
+    parts = [f"smaller for {listed([_in_numbers(c) for c in better])}"] if better else []
+    parts += [f"larger for {listed([_in_numbers(c) for c in worse])}"] if worse else []
+    level, unknown = len(known) - len(better) - len(worse), len(errors) - len(known)
+    parts += [f"not told apart for {level} of {counted(len(errors), 'sampler')}"] if level else []
+    parts += [f"no interval for {unknown} of {counted(len(errors), 'sampler')}, too few trials left"] if unknown else []
     return (
         f"Tracking error of the second run over the first, same trials: {'; '.join(parts)}. Ratios of errors and costs are ratios "
-        f"of the means over paired trials, those of recovery geometric means of the trials' ratios."
+        f"of the means over paired trials, those of recovery geometric means of the trials' ratios; differences are means over "
+        f"paired trials, in the quantity's own units. Left of the line the second run is better."
+    )
+
+
+def _in_numbers(change: Change) -> str:
+    times, by = change.ratio, change.difference
+    return (
+        f"{change.sampler} (ratio {number(times.estimate)} {interval(times.low, times.high)}, difference "
+        f"{number(by.estimate)} {interval(by.low, by.high)})"
     )
 
 
