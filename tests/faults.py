@@ -218,6 +218,10 @@ class Killings:
             self.twice += sum(index in entries and entries[index] != entry for index, entry in self._entries.items())
             self._entries = entries
 
+    def forget(self) -> None:
+        """Begin anew: what was kept is removed on purpose."""
+        self._entries = {}
+
     def finish(self) -> dict[str, Any]:
         """Let it come to its end and return its summary."""
         self._root.start(*self._arguments)

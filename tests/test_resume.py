@@ -550,10 +550,6 @@ def test_killed_and_interrupted_processes_lose_nothing_that_was_kept(tmp_path: P
     expected = tracker.run(tracker.load(file), executor=2).summary["hash"]
     with zygote(file, tmp_path) as root:
         killings = Killings(root, file, folder, random.Random(2))
-        while killings.kills < 5:
-            if not killings.kill_once(longest=0.4):
-                shutil.rmtree(folder)
-                killings = Killings(root, file, folder, random.Random(killings.kills))
         # Ctrl-C, and the polite request to end
         for sent in (signal.SIGINT, signal.SIGTERM):
             before = len(kept_entries(folder))
@@ -565,6 +561,10 @@ def test_killed_and_interrupted_processes_lose_nothing_that_was_kept(tmp_path: P
             assert f"Continue with: tracker run {file} --out {folder} --workers 1 --quiet --resume" in said
             assert LOCK not in names(folder)
             killings.look()
+        while killings.kills < 5:
+            if not killings.kill_once(longest=0.4):  # it came to its end: once more from the beginning
+                killings.forget()
+                shutil.rmtree(folder)
         assert killings.finish()["hash"] == expected
     assert (killings.lost, killings.twice) == (0, 0)
     assert names(folder) == FINISHED

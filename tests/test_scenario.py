@@ -297,7 +297,8 @@ def test_a_cost_of_ones_own_is_a_mode_like_any_other(scenario: Scenario) -> None
     own = scenario.replace(modes=bowls, samplers=scenario.samplers[:1])
     assert [mode.name for mode in own.modes] == ["Bowl-1", "Bowl-2"]
     assert [mode.dimension for mode in own.modes] == [2, 2]
-    assert own.modes[0].build() is bowls[0]
+    assert type(own.modes[0].build()) is type(bowls[0])
+    np.testing.assert_array_equal(own.modes[0].build().centre, bowls[0].centre)
     other = own.replace(modes=[Bowl(np.array([2.0, 0.0])), bowls[1]])
     assert own.sha256 != other.sha256
     assert own.replace(seed=own.seed).sha256 == own.replace(seed=own.seed).sha256
