@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Format = Literal["pdf", "svg", "png"]
 FORMATS: tuple[Format, ...] = ("pdf", "svg", "png")
 DATELESS = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}
+PLACES = 6  # of the axes' positions, as shares of the figure: less than a thousandth of a point
 
 # The page's own colours stand in for those of the style: a figure follows the page into the dark, and back for print.
 PAGE_COLOURS = {
@@ -46,8 +47,19 @@ def figure_bytes(figure: Figure, kind: Format) -> bytes:
         if (engine := figure.get_layout_engine()) is not None:
             engine.execute(figure)
             figure.set_layout_engine("none")  # laying out again would move things by a hair, and change the bytes
+            _settle(figure)
         figure.savefig(buffer, format=kind, metadata=DATELESS[kind], facecolor=background)
     return buffer.getvalue()
+
+
+def _settle(figure: Figure) -> None:
+    """Round where the axes are.
+
+    The solver of the layout goes through its constraints in the order of their addresses, so that the last bits differ from
+    process to process. They show in the names of clip paths, which are hashes of all bits.
+    """
+    for ax in figure.axes:
+        ax.set_position(tuple(round(edge, PLACES) for edge in ax.get_position(original=True).bounds))
 
 
 def write_figure(figure: Figure, path: Path, kind: Format) -> None:
