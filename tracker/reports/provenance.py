@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from tracker.reports.exhibit import Item, Listing, Section, Shown, Table
+from tracker.reports.words import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,14 +34,19 @@ def section(view: View) -> Section:
 
 
 def repeated_by(command: str, scenario: Scenario, rows: Sequence[tuple[str, str]], manifest: Path | None) -> Section:
-    """Return the facts in ``rows``, the versions that ``manifest`` names, the command and the scenario's text."""
+    """Return the facts in ``rows``, the data files, the versions that ``manifest`` names, the command and the scenario's text."""
+    from tracker.runs.identity import data_files
+
+    data = {name: sha256(content).hexdigest() for name, content in data_files(scenario).items()}
+    rows = [*rows, *((f"sha256 of {name}", digest) for name, digest in data.items())]
+    beside = f", save {listed(list(data))} beside it," if data else ""
     rows = [*rows, *((f"version of {package}", version) for package, version in versions(manifest).items())]
     items: tuple[Item, ...] = (
         Shown(
             "The same scenario and versions on the same machine give the same result, bit for bit.",
             Table(("", ""), tuple(rows)),
         ),
-        Listing("Save the scenario below as a file and run it:", f"{command} {scenario.name}.toml"),
+        Listing(f"Save the scenario below as a file{beside} and run it:", f"{command} {scenario.name}.toml"),
         Listing(f"{scenario.name}.toml", scenario.toml(), folded=True),
     )
     return Section(HEADING, (), items)
