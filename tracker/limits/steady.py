@@ -94,7 +94,11 @@ def log_radius(problem: SwitchedQuadratic, of: Law) -> float:
         values = np.linalg.eigvals(matrix(problem, of)[first:, first:])
         if of == "limit":
             return float(values.real.max())
-        return float(np.log1p(2.0 * values.real + np.abs(values) ** 2).max()) / 2.0  # of |1 + value|
+        square = np.maximum(
+            2.0 * values.real + np.abs(values) ** 2, -1.0
+        )  # |1 + value|^2 - 1, where rounding may go below
+        with np.errstate(divide="ignore"):
+            return float(np.log1p(square).max()) / 2.0
     return large.log_radius(problem, of)
 
 
