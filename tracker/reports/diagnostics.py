@@ -8,33 +8,48 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tracker import skew
+from tracker.costs.minimisers import expected_hessian
+from tracker.costs.quadratic import Quadratic
 from tracker.metrics.averages import distance_to_nearest
 from tracker.metrics.skewness import noise_ratio
 from tracker.reports.exhibit import Exhibit, Table
 from tracker.reports.style import MUTED, RULE, figure, log_axis
-from tracker.reports.words import number
-from tracker.scenario import stability_limits
+from tracker.reports.words import counted, listed, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from tracker.reports.view import View
+    from tracker.scenario import Mode
 
     Array = NDArray[np.float64]
 
 KEY, QUESTION = "diagnostics", "Is anything wrong with the run?"
-LOOKED_AT = 50  # trials whose S enters the noise ratio, and whose records are recomputed
+LOOKED_AT = 50  # trials whose S enters the noise ratio and the stability limit, and whose records are recomputed
 SMALLEST = 1e-6  # of the axes
+FEW_RECORDS = 2  # after burn-in: an average over no more is one of moments, not of time
+AS_STIFF = 1.0 - 1e-6  # of the largest curvature: directions that share it count as one
 
 
 @dataclass(frozen=True)
 class Health:
-    """Of one sampler: noise_ratio in the stiffest direction (worst mode, median and largest over trials), step over limit."""
+    """Of one sampler, with S as it is at the end of the trials and in the worst mode.
+
+    noise, median_noise : gradient noise over injected noise in the stiffest direction, the largest and the median over trials
+    any_noise : the same in the direction where it is largest, the largest over trials
+    step : over its mean-square stability limit, the largest over trials; nan where no limit is known
+    """
 
     noise: float
-    largest_noise: float
+    median_noise: float
+    any_noise: float
     step: float
+
+    @property
+    def largest_noise(self) -> float:
+        """Another name for ``noise``."""
+        return self.noise
 
 
 def health(view: View) -> dict[str, Health]:
@@ -42,17 +57,49 @@ def health(view: View) -> dict[str, Health]:
     from tracker.limits import gradient_noise
 
     noises = [gradient_noise(mode.cost, mode.minimisers[0]) for mode in view.modes]
-    steps: dict[str, float] = {}
-    for limit in stability_limits(view.scenario, view.modes):
-        steps[limit.sampler] = max(steps.get(limit.sampler, 0.0), limit.epsilon / limit.limit)
+    curvatures = [[_curvature(mode, point) for point in mode.minimisers] for mode in view.modes]
+    directions = [_stiffest(found[0]) for found in curvatures]
+    known = [H for found in curvatures for H in found if np.isfinite(H).all()]
     found = {}
     for keys in view.scenario.samplers:
-        ratios = [
-            max(noise_ratio(S, Sigma, keys.epsilon, float(keys.beta)) for Sigma in noises)
-            for S in _skews(view, keys.name)
-        ]
-        found[keys.name] = Health(float(np.median(ratios)), float(max(ratios)), steps.get(keys.name, float("nan")))
+        epsilon, beta = keys.epsilon, float(keys.beta)
+        stiff, every, steps = [], [], []
+        for S in _skews(view, keys.name):
+            stiff.append(
+                max(_noise_along(U, S, Sigma, epsilon, beta) for U, Sigma in zip(directions, noises, strict=True))
+            )
+            every.append(max(noise_ratio(S, Sigma, epsilon, beta) for Sigma in noises))
+            steps += [_over(epsilon, skew.stability_limit(H, S)) for H in known]
+        found[keys.name] = Health(
+            float(max(stiff)), float(np.median(stiff)), float(max(every)), max(steps, default=float("nan"))
+        )
     return found
+
+
+def _curvature(mode: Mode, point: Array) -> Array:
+    """The Hessian of the expected cost."""
+    if isinstance(mode.cost, Quadratic):
+        return np.asarray(mode.cost.curvature)
+    return expected_hessian(mode.cost, point, 1.0 + np.abs(point))
+
+
+def _stiffest(H: Array) -> Array:
+    """The directions of largest curvature, shape (N, n); all where the curvature is not known."""
+    if not np.isfinite(H).all():
+        return np.eye(len(H))
+    values, vectors = np.linalg.eigh(H)
+    return np.asarray(vectors[:, values >= AS_STIFF * values[-1]]) if values[-1] > 0.0 else np.eye(len(H))
+
+
+def _noise_along(U: Array, S: Array, Sigma: Array, epsilon: float, beta: float) -> float:
+    """The noise ratio within the span of U: what a step adds there is U' M Sigma M' U."""
+    M = np.eye(len(S)) + S
+    n = U.shape[1]
+    return noise_ratio(np.zeros((n, n)), U.T @ M @ Sigma @ M.T @ U, epsilon, beta)
+
+
+def _over(epsilon: float, limit: float) -> float:
+    return epsilon / limit if limit > 0.0 else float("inf")
 
 
 def _skews(view: View, name: str) -> list[Array]:
@@ -85,50 +132,49 @@ def exhibit(view: View, found: dict[str, Health]) -> Exhibit:
     """Draw noise ratios and steps against their limits."""
     with figure(height=0.9 + 2 * (0.3 + 0.2 * len(found))) as fig:
         axes = fig.subplots(2, 1)
-        _dots(
-            axes[0],
-            view,
-            {name: h.noise for name, h in found.items()},
-            {name: h.largest_noise for name, h in found.items()},
-        )
-        axes[0].set_title("gradient noise / injected noise, stiffest direction")
-        _dots(axes[1], view, {name: h.step for name, h in found.items()}, {})
-        axes[1].set_title("step / mean-square stability limit")
+        _dots(axes[0], view, {name: (h.median_noise, h.noise) for name, h in found.items()})
+        axes[0].set_title("gradient noise / injected noise, stiffest direction: median to largest")
+        _dots(axes[1], view, {name: (h.step, h.step) for name, h in found.items()})
+        axes[1].set_title("step / mean-square stability limit: largest")
     alt = f"Two rows of dots for {len(found)} samplers: gradient noise over injected noise, and step over stability limit."
     return Exhibit(KEY, QUESTION, _caption(view, found), alt, fig, _table(view, found))
 
 
-def _dots(ax: Axes, view: View, values: dict[str, float], largest: dict[str, float]) -> None:
-    shown = {
-        name: float(np.clip(np.nan_to_num(value, nan=SMALLEST, posinf=1e3), SMALLEST, 1e3))
-        for name, value in values.items()
-    }
-    positive = [value for value in shown.values() if value > SMALLEST]
-    low = min([0.01, *positive]) / 3
+def _dots(ax: Axes, view: View, ranges: dict[str, tuple[float, float]]) -> None:
+    """Draw a dot for each sampler and a line to its largest value; what is infinite points out of the axes."""
+    finite = [value for pair in ranges.values() for value in pair if np.isfinite(value) and value > SMALLEST]
+    low, high = min([0.01, *finite]) / 3, 3 * max([1.0, *finite])
     ax.axvline(1.0, color=MUTED, linewidth=1.0)
-    for row, (name, value) in enumerate(shown.items()):
+    for row, (name, pair) in enumerate(ranges.items()):
         if row % 2:
             ax.axhspan(row - 0.5, row + 0.5, color=RULE, alpha=0.25, linewidth=0)
-        look, top = view.looks[name], min(1e3, largest.get(name, value))
-        ax.plot([max(value, low), max(value, low, top)], [row, row], color=look.color, linewidth=1.4)
-        ax.plot([max(value, low)], [row], look.marker if value > SMALLEST else "<", color=look.color)
+        if np.isnan(pair).any():
+            ax.text(low, row, "not known", va="center", fontsize=8.0, color=MUTED)
+            continue
+        look = view.looks[name]
+        value, top = (float(np.clip(v, low, high)) for v in pair)
+        ax.plot([value, top], [row, row], color=look.color, linewidth=1.4)
+        marker = ">" if np.isinf(pair[0]) else look.marker if pair[0] > SMALLEST else "<"
+        ax.plot([value], [row], marker, color=look.color, clip_on=False)
+        if np.isinf(pair[1]):
+            ax.text(high / 1.2, row, "∞ ", ha="right", va="center", color=look.color)
     log_axis(ax)
-    ax.set_xlim(low / 1.2, max([3.0, *(3 * value for value in shown.values())]))
-    ax.set_yticks(range(len(shown)), list(shown))
-    ax.set_ylim(len(shown) - 0.5, -0.5)
+    ax.set_xlim(low / 1.2, high)
+    ax.set_yticks(range(len(ranges)), list(ranges))
+    ax.set_ylim(len(ranges) - 0.5, -0.5)
     ax.grid(visible=False, axis="y")
 
 
 def _caption(view: View, found: dict[str, Health]) -> str:
-    hottest = max(found, key=lambda n: found[n].noise)
-    nearest = max(found, key=lambda n: np.nan_to_num(found[n].step))
     diverged = sum(int(view.summary[name]["diverged"]) for name in view.samplers)
     total = view.trials * len(view.samplers)
-    parts = [
-        f"gradient noise adds at most {number(found[hottest].noise)} times the injected noise ({hottest})",
-        f"the step nearest to its limit is at {number(found[nearest].step)} of it ({nearest})",
-        f"{diverged or 'none'} of {total} trials diverged",
-    ]
+    parts = [*_about_noise(found), *_about_steps(view, found), f"{diverged or 'none'} of {total} trials diverged"]
+    records = int(view.averaged.sum())
+    if records <= FEW_RECORDS:
+        parts.append(
+            f"excess costs mean little: they rest on {counted(records, 'record')} of each trial "
+            f"(record_every = {view.scenario.record_every})"
+        )
     difference = recomputed_difference(view)
     if difference is not None:
         parts.append(
@@ -140,17 +186,39 @@ def _caption(view: View, found: dict[str, Health]) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
+def _about_noise(found: dict[str, Health]) -> list[str]:
+    alone = [name for name, h in found.items() if np.isinf(h.noise)]
+    rest = {name: h.noise for name, h in found.items() if np.isfinite(h.noise)}
+    parts = [f"gradient noise is the only noise at beta = ∞ ({listed(alone)})"] if alone else []
+    if rest:
+        hottest, widest = max(rest, key=lambda n: rest[n]), max(rest, key=lambda n: found[n].any_noise)
+        parts.append(
+            f"gradient noise adds at most {number(rest[hottest])} times the injected noise in the stiffest direction ({hottest}), "
+            f"{number(found[widest].any_noise)} in any direction ({widest})"
+        )
+    return parts
+
+
+def _about_steps(view: View, found: dict[str, Health]) -> list[str]:
+    known = {name: h.step for name, h in found.items() if not np.isnan(h.step)}
+    if not known:
+        return ["no stability limit is known"]
+    nearest = max(known, key=lambda n: known[n])
+    with_S = ", with S as at the end of the trials" if view.arrays["final_skew"][:, : len(found)].any() else ""
+    return [f"the step nearest to its limit is at {number(known[nearest])} of it ({nearest}){with_S}"]
+
+
 def _table(view: View, found: dict[str, Health]) -> Table:
     rows = []
     for name in view.names:
         row, h = view.summary[name], found.get(name)
         evaluations = row["evaluations"]
         rows.append((
-            name, h.noise if h else None, h.largest_noise if h else None, h.step if h else None, row["diverged"],
+            name, *((h.median_noise, h.noise, h.any_noise, h.step) if h else (None,) * 4), row["diverged"],
             row["first_divergence"], row["resets"], evaluations["gradient"], evaluations["cost"], evaluations["hessian"],
         ))  # fmt: skip
     columns = (
-        "sampler", "noise ratio", "largest", "step / limit", "diverged", "first at step", "resets", "gradients per step", "costs",
-        "Hessians",
+        "sampler", "noise ratio, median", "largest", "in any direction", "step / limit", "diverged", "first at step", "resets",
+        "gradients per step", "costs", "Hessians",
     )  # fmt: skip
     return Table(columns, tuple(rows))
