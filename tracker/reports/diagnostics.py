@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tracker import skew
-from tracker.costs.minimisers import expected_hessian
-from tracker.costs.quadratic import Quadratic
 from tracker.metrics.averages import distance_to_nearest
 from tracker.metrics.skewness import noise_ratio
 from tracker.reports.exhibit import Exhibit, Table
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tracker.reports.view import View
-    from tracker.scenario import Mode
 
     Array = NDArray[np.float64]
 
@@ -55,9 +52,10 @@ class Health:
 def health(view: View) -> dict[str, Health]:
     """Return the state of each sampler."""
     from tracker.limits import gradient_noise
+    from tracker.limits.steady import curvature
 
     noises = [gradient_noise(mode.cost, mode.minimisers[0]) for mode in view.modes]
-    curvatures = [[_curvature(mode, point) for point in mode.minimisers] for mode in view.modes]
+    curvatures = [[curvature(mode.cost, point) for point in mode.minimisers] for mode in view.modes]
     directions = [_stiffest(found[0]) for found in curvatures]
     known = [H for found in curvatures for H in found if np.isfinite(H).all()]
     found = {}
@@ -74,13 +72,6 @@ def health(view: View) -> dict[str, Health]:
             float(max(stiff)), float(np.median(stiff)), float(max(every)), max(steps, default=float("nan"))
         )
     return found
-
-
-def _curvature(mode: Mode, point: Array) -> Array:
-    """The Hessian of the expected cost."""
-    if isinstance(mode.cost, Quadratic):
-        return np.asarray(mode.cost.curvature)
-    return expected_hessian(mode.cost, point, 1.0 + np.abs(point))
 
 
 def _stiffest(H: Array) -> Array:
@@ -133,10 +124,13 @@ def exhibit(view: View, found: dict[str, Health]) -> Exhibit:
     with figure(height=0.9 + 2 * (0.3 + 0.2 * len(found))) as fig:
         axes = fig.subplots(2, 1)
         _dots(axes[0], view, {name: (h.median_noise, h.noise) for name, h in found.items()})
-        axes[0].set_title("gradient noise / injected noise, stiffest direction: median to largest")
+        axes[0].set_title("gradient noise / injected noise, stiffest direction")
         _dots(axes[1], view, {name: (h.step, h.step) for name, h in found.items()})
-        axes[1].set_title("step / mean-square stability limit: largest")
-    alt = f"Two rows of dots for {len(found)} samplers: gradient noise over injected noise, and step over stability limit."
+        axes[1].set_title("step / mean-square stability limit")
+    alt = (
+        f"Two rows of dots for {len(found)} samplers: gradient noise over injected noise (the median over trials, with a line to "
+        "the largest), and step over stability limit (the largest)."
+    )
     return Exhibit(KEY, QUESTION, _caption(view, found), alt, fig, _table(view, found))
 
 

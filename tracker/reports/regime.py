@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 KEY, QUESTION = "regime", "Is the step right for the speed of the chain?"
 SLOW, FAST = 0.1, 10.0
 CURVE_POINTS = 60
+OF_ALL = ("modes", "interventions")  # places in messages that concern every sampler
+PLACE = "best_step: "  # in front of its own messages
 ROOM = 0.12  # of the height, for a label
 WANTED = "stationary"  # what messages call the theory
 MOST_ABOVE = 20.0  # times the least error: what is higher does not set the scale
@@ -60,7 +62,9 @@ def exhibit(view: View) -> Exhibit | Omitted:
             _curves(axes[1], view, known)
         legend(fig, axes[0])
     alt = "A scale of alpha over epsilon from slow to fast with a mark for each sampler"
-    alt += "; below, mean-square error against the step with the best step marked." if known else "."
+    alt += (
+        "; below, mean-square error against the step with the best step marked, where there is one." if known else "."
+    )
     return Exhibit(KEY, QUESTION, _caption(view, known, unknown), alt, fig, _table(view, known))
 
 
@@ -99,7 +103,9 @@ def _best(view: View, name: str, limit: float) -> tuple[float, float, str]:
     try:
         best = best_step(view.scenario, name)
     except (ValueError, np.linalg.LinAlgError) as problem:
-        return float("nan"), float("nan"), str(problem).removeprefix("best_step: ")
+        why = str(problem)
+        told = why.startswith(PLACE)  # else it is the root finder's: the error is level, but for rounding
+        return float("nan"), float("nan"), why.removeprefix(PLACE) if told else "none lies below the stability limit"
     if best.epsilon < NOT_FOUND * limit:
         return float("nan"), float("nan"), f"the error still falls at epsilon = {best.epsilon:.1g}"
     return best.epsilon, best.mean_square_error, ""
@@ -177,7 +183,8 @@ def _curves(ax: Axes, view: View, known: dict[str, Theory]) -> None:
     )
     log_axis(ax)
     ax.set_ylim(0.0, tallest)
-    ax.set_title("mean-square error: exact (line), best step (star), measured (dot)")
+    star = ", best step (star)" if any(not t.why for t in known.values()) else ""
+    ax.set_title(f"mean-square error: exact (line){star}, measured (dot)")
     ax.set_xlabel("ε, step of the sampler")
 
 
@@ -189,14 +196,20 @@ def _caption(view: View, known: dict[str, Theory], unknown: dict[str, str]) -> s
     text = text[0].upper() + text[1:]
     parts = [_about(name, t) for name, t in known.items()]
     note = _still_moving(view, known) if known else ""
+    sentences = [text, f"{'; '.join(parts)}{note}", _missing(unknown)]
+    return " ".join(f"{sentence}." for sentence in sentences if sentence)
+
+
+def _missing(unknown: dict[str, str]) -> str:
+    """Why theory says nothing of some samplers; what holds for the scenario is said once."""
     reasons: dict[str, list[str]] = {}
     for name, reason in unknown.items():
         reasons.setdefault(reason, []).append(name)
-    missing = [f"no exact error for {listed(names)} ({reason})" for reason, names in reasons.items()]
-    if missing:
-        missing[0] = f"N{missing[0][1:]}"
-    sentences = [text, f"{'; '.join(parts)}{note}", "; ".join(missing)]
-    return " ".join(f"{sentence}." for sentence in sentences if sentence)
+    for reason in reasons:
+        if reason.startswith(OF_ALL):
+            return f"No exact error and no curve: {reason}"
+    rows = [f"no exact error for {listed(names)}: {reason}" for reason, names in reasons.items()]
+    return f"N{'; '.join(rows)[1:]}" if rows else ""
 
 
 def _about(name: str, t: Theory) -> str:
