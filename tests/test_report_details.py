@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.layout_engine import LayoutEngine
 
 import tracker
@@ -223,6 +224,7 @@ def test_a_step_near_the_best_one_is_not_called_the_best() -> None:
 @pytest.mark.parametrize("ratio", [1e-5, 1.0, 9e4])
 def test_labels_of_the_regimes_do_not_overlap(ratio: float) -> None:
     found = regime_of(scalar(1e-5, min(1.0, 1e-5 * ratio)))
+    FigureCanvasAgg(found.figure).draw()
     boxes = [text.get_window_extent() for text in found.figure.axes[0].texts]
     assert len(boxes) == 3
     assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
