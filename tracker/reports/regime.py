@@ -105,7 +105,11 @@ def _best(view: View, name: str, limit: float) -> tuple[float, float, str]:
     except (ValueError, np.linalg.LinAlgError) as problem:
         why = str(problem)
         told = why.startswith(PLACE)  # else it is the root finder's: the error is level, but for rounding
-        return float("nan"), float("nan"), why.removeprefix(PLACE) if told else "none was found below the stability limit"
+        return (
+            float("nan"),
+            float("nan"),
+            why.removeprefix(PLACE) if told else "none was found below the stability limit",
+        )
     if best.epsilon < NOT_FOUND * limit:
         return float("nan"), float("nan"), f"the error still falls at epsilon = {best.epsilon:.1g}"
     return best.epsilon, best.mean_square_error, ""
