@@ -43,11 +43,6 @@ class Health:
     any_noise: float
     step: float
 
-    @property
-    def largest_noise(self) -> float:
-        """Another name for ``noise``."""
-        return self.noise
-
 
 def health(view: View) -> dict[str, Health]:
     """Return the state of each sampler."""

@@ -195,11 +195,11 @@ def _about_the_samplers(view: View, health: dict[str, Health]) -> Iterator[str]:
         yield f"{listed(unstable)}: the step is beyond its mean-square stability limit."
     if near:
         yield f"{listed(near)}: the step is more than half of its stability limit."
-    hot = [name for name, h in health.items() if np.isfinite(h.noise) and h.noise > HOT]
+    hot = [name for name, h in health.items() if np.isfinite(h.any_noise) and h.any_noise > HOT]
     if hot:
-        worst = max(hot, key=lambda n: health[n].noise)
+        worst = max(hot, key=lambda n: health[n].any_noise)
         yield (
-            f"{listed(hot)}: gradient noise adds up to {number(health[worst].noise, 2)} times the injected noise in the stiffest "
+            f"{listed(hot)}: gradient noise adds up to {number(health[worst].any_noise, 2)} times the injected noise in its worst "
             f"direction, so the law is hotter than beta says."
         )
     for name in moving(view):
