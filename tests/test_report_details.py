@@ -15,7 +15,7 @@ from matplotlib.layout_engine import LayoutEngine
 
 import tracker
 from tracker import limits, simulate, skew
-from tracker.reports import diagnostics, provenance, regime
+from tracker.reports import diagnostics, one_trial, provenance, regime
 from tracker.reports.drawing import FORMATS, figure_bytes
 from tracker.reports.exhibit import Exhibit, Listing, Shown
 from tracker.reports.style import figure
@@ -253,3 +253,17 @@ def test_data_files_stand_beside_the_command() -> None:
     plain = provenance.repeated_by("tracker run", scalar(), [], None).items[1]
     assert isinstance(plain, Listing)
     assert plain.title == "Save the scenario below as a file and run it:"
+
+
+def test_a_sampler_that_diverged_leaves_the_scale_to_the_others() -> None:
+    """One trial: the rows share one scale, which a path to infinity would flatten."""
+    text = (ROOT / "scenarios" / "example_a.toml").read_text()
+    settings = ("trials=3", "steps=400", "record_every=4", "burn_in=0")
+    samplers = [
+        {"name": "good", "kind": "langevin", "epsilon": 0.05, "beta": 2.0},
+        {"name": "wild", "kind": "langevin", "epsilon": 1.5, "beta": 2.0},
+    ]
+    run = tracker.run(tracker.parse(text, settings=settings).replace(samplers=samplers), executor=1)
+    assert (run.arrays["diverged"][:, 1] >= 0).all()
+    low, high = one_trial.exhibit(View(run)).figure.axes[1].get_ylim()
+    assert -10 < low < high < 10

@@ -103,7 +103,10 @@ def _iterates(ax: Axes, view: View, trial: int, name: str) -> None:
 def _range(view: View, trial: int, shown: tuple[str, ...]) -> tuple[float, float]:
     """One scale for all rows: it holds the minimisers and all but the wildest iterates."""
     d = view.coordinate
-    paths = view.arrays["theta"][trial, [view.index(name) for name in shown], :, d]
+    lasting = [
+        view.index(name) for name in shown if view.kept[trial, view.index(name)]
+    ]  # what diverged leaves the scale
+    paths = view.arrays["theta"][trial, lasting, :, d]
     finite = paths[np.isfinite(paths)]
     places = np.concatenate([mode.minimisers[:, d] for mode in view.modes])
     low, high = np.quantile(finite, [0.002, 0.998]) if finite.size else (0.0, 0.0)
