@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from interpreting import interpreted
 
 import tracker
-from tracker import simulate
 from tracker.reports import diagnostics
 from tracker.reports.drawing import FORMATS, figure_bytes
 from tracker.reports.exhibit import Answer, Exhibit, Listing, Omitted, Section, Shown, Table, Verdict
@@ -110,18 +110,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tracker.Run:
     )
     scenario = tracker.parse(text, settings=settings).replace(samplers=more, description="Two bowls.")
     return interpreted(scenario, tmp_path_factory.mktemp("run") / "tiny")
-
-
-def interpreted(scenario: tracker.Scenario, out: Path | None = None) -> tracker.Run:
-    loop = simulate.advance.interpreted
-
-    def quietly(*arguments: object) -> None:
-        with np.errstate(over="ignore"):  # streams count modulo 2^64
-            loop(*arguments)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(simulate, "advance", quietly)
-        return tracker.run(scenario, out, executor=1)
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from interpreting import interpreted
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.layout_engine import LayoutEngine
 
 import tracker
-from tracker import limits, simulate, skew
+from tracker import limits, skew
 from tracker.reports import diagnostics, one_trial, provenance, regime
 from tracker.reports.drawing import FORMATS, figure_bytes
 from tracker.reports.exhibit import Exhibit, Listing, Shown
@@ -25,16 +26,8 @@ from tracker.reports.view import View
 ROOT = Path(__file__).parents[1]
 
 
-def interpreted(scenario: tracker.Scenario) -> View:
-    loop = simulate.advance.interpreted
-
-    def quietly(*arguments: object) -> None:
-        with np.errstate(over="ignore"):  # streams count modulo 2^64
-            loop(*arguments)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(simulate, "advance", quietly)
-        return View(tracker.run(scenario, None, executor=1))
+def viewed(scenario: tracker.Scenario) -> View:
+    return View(interpreted(scenario))
 
 
 def scalar(epsilon: float = 0.1, alpha: float = 0.05, **changes: Any) -> tracker.Scenario:
@@ -107,7 +100,7 @@ def test_last_bits_of_a_layout_do_not_show(kind: Any) -> None:
 
 
 def test_noise_is_the_largest_over_trials_along_the_stiffest_direction() -> None:
-    view = interpreted(plane())
+    view = viewed(plane())
     S = [skew.from_pairs(row, 2) for row in view.arrays["final_skew"][:, view.index("drawn")]]
     M = [np.eye(2) + one for one in S]
     ratios = [0.01 * 2.0 / 2.0 * (one @ np.diag([1.0, 4.0]) @ one.T)[0, 0] for one in M]
@@ -125,7 +118,7 @@ def test_noise_is_the_largest_over_trials_along_the_stiffest_direction() -> None
 
 
 def test_the_step_is_held_against_the_limit_with_the_skew_of_the_trials() -> None:
-    view = interpreted(plane())
+    view = viewed(plane())
     H = np.diag([10.0, 1.0])
     S = [skew.from_pairs(row, 2) for row in view.arrays["final_skew"][:, view.index("drawn")]]
     worst = max(0.01 / skew.stability_limit(H, one) for one in S)
@@ -142,7 +135,7 @@ def test_the_step_is_held_against_the_limit_with_the_skew_of_the_trials() -> Non
 
 def test_what_is_infinite_or_not_known_is_drawn_as_such() -> None:
     cold = [{"name": n, "kind": "langevin", "epsilon": 0.01, "beta": b} for n, b in (("cold", "inf"), ("warm", 2.0))]
-    view = interpreted(plane(samplers=cold))
+    view = viewed(plane(samplers=cold))
     found = diagnostics.health(view)
     assert np.isinf(found["cold"].noise)
     shown = diagnostics.exhibit(view, {**found, "warm": diagnostics.Health(0.1, 0.1, 0.1, float("nan"))})
@@ -154,7 +147,7 @@ def test_what_is_infinite_or_not_known_is_drawn_as_such() -> None:
 
 
 def test_an_excess_cost_of_one_record_is_told() -> None:
-    few, many = interpreted(plane(record_every=30)), interpreted(plane())
+    few, many = viewed(plane(record_every=30)), viewed(plane())
     assert "excess costs mean little: they rest on 1 record of each trial (record_every = 30)" in _diagnosed(few)
     assert "excess costs" not in _diagnosed(many)
 
@@ -167,7 +160,7 @@ def _diagnosed(view: View) -> str:
 
 
 def regime_of(scenario: tracker.Scenario) -> Exhibit:
-    found = regime.exhibit(interpreted(scenario))
+    found = regime.exhibit(viewed(scenario))
     assert isinstance(found, Exhibit)
     figure_bytes(found.figure, "svg")
     return found
