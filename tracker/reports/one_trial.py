@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 KEY, QUESTION = "one-trial", "What does one trial look like?"
 MOST_ROWS = 6  # samplers that are drawn
+WILD = 4.0  # times the median width of the rows
 SMALLEST_CHANGES = 3  # of mode, that a trial should have to be worth showing
 
 
@@ -32,10 +33,10 @@ def exhibit(view: View) -> Exhibit | Omitted:
     with figure(height=0.75 + 0.72 * len(shown) + 0.35) as fig:
         axes = fig.subplots(1 + len(shown), 1, sharex=True, height_ratios=[0.3, *[1.0] * len(shown)])
         _strip(axes[0], view, mode)
-        low, high = _range(view, trial, shown)
+        limits = scales(view, trial, shown)
         for ax, name in zip(axes[1:], shown, strict=True):
             _iterates(ax, view, trial, name)
-            ax.set_ylim(low, high)
+            ax.set_ylim(*limits[name])
         axes[-1].set_xlabel("step k")
         steps_axis(axes[-1])
         fig.supylabel(view.coordinate_name, fontsize=8.5)
@@ -100,17 +101,23 @@ def _iterates(ax: Axes, view: View, trial: int, name: str) -> None:
     ax.spines["bottom"].set_color(MUTED)
 
 
-def _range(view: View, trial: int, shown: tuple[str, ...]) -> tuple[float, float]:
-    """One scale for all rows: it holds the minimisers and all but the wildest iterates."""
+def scales(view: View, trial: int, shown: tuple[str, ...]) -> dict[str, tuple[float, float]]:
+    """One scale for all rows: it holds the minimisers and all but the wildest iterates; a row far wider has its own."""
     d = view.coordinate
-    lasting = [
-        view.index(name) for name in shown if view.kept[trial, view.index(name)]
-    ]  # what diverged leaves the scale
-    paths = view.arrays["theta"][trial, lasting, :, d]
-    finite = paths[np.isfinite(paths)]
     places = np.concatenate([mode.minimisers[:, d] for mode in view.modes])
-    low, high = np.quantile(finite, [0.002, 0.998]) if finite.size else (0.0, 0.0)
-    low, high = min(low, places.min()), max(high, places.max())
+    ends = {}
+    for name in shown:
+        path = view.arrays["theta"][trial, view.index(name), :, d]
+        low, high = np.quantile(path[np.isfinite(path)], [0.002, 0.998]) if np.isfinite(path).any() else (0.0, 0.0)
+        ends[name] = (min(low, places.min()), max(high, places.max()))
+    lasting = [name for name in shown if view.kept[trial, view.index(name)]]
+    widths = {name: ends[name][1] - ends[name][0] for name in lasting}
+    usual = [name for name in lasting if widths[name] <= WILD * float(np.median(list(widths.values())))]
+    common = (min(ends[name][0] for name in usual), max(ends[name][1] for name in usual))
+    return {name: _with_margin(*(ends[name] if name in lasting and name not in usual else common)) for name in shown}
+
+
+def _with_margin(low: float, high: float) -> tuple[float, float]:
     margin = 0.08 * (high - low) or 1.0
     return float(low - margin), float(high + margin)
 
@@ -127,6 +134,8 @@ def _caption(view: View, trial: int, changes: int) -> str:
         ends += f", {view.names[worst]} {number(error[worst])}"
     more = len(view.samplers) - MOST_ROWS
     rest = f" (the first {MOST_ROWS} samplers are drawn)" if more > 0 else ""
+    if len(set(scales(view, trial, view.samplers[:MOST_ROWS]).values())) > 1:
+        rest += "; mind the scales, which differ"
     twins = (
         " Its label-swapped twin, not drawn, is the same point: distances do not see the labels."
         if has_twins(view)
