@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tracker.compiled import WITHOUT_KERNELS
+from tracker.compiled.caching import WITHOUT_KERNELS
 
 PACKAGE = Path(__file__).parents[1] / "tracker"
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -20,6 +20,7 @@ import pytest
 
 import tracker
 from tracker import compiled, simulate
+from tracker.compiled import caching
 from tracker.costs.base import value
 from tracker.costs.quadratic import Quadratic
 from tracker.loop import advance
@@ -124,11 +125,11 @@ def test_every_source_file_that_may_hold_kernels_counts(tmp_path: Path, monkeypa
     copy = tmp_path / "tracker"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     assert compiled.cache_folder() is None or compiled.cache_folder().name == f"kernels-{compiled.source_fingerprint()}"
-    monkeypatch.setattr(compiled, "PACKAGE", copy)
+    monkeypatch.setattr(caching, "PACKAGE", copy)
     before = compiled.source_fingerprint()
     assert before == compiled.source_fingerprint()
     seen = {before}
-    counted = [p for p in copy.rglob("*.py") if p.relative_to(copy).parts[0] not in compiled.WITHOUT_KERNELS]
+    counted = [p for p in copy.rglob("*.py") if p.relative_to(copy).parts[0] not in caching.WITHOUT_KERNELS]
     for path in sorted(copy.rglob("*.py")):
         path.write_bytes(path.read_bytes() + b"#")
         seen.add(compiled.source_fingerprint())
@@ -147,7 +148,7 @@ def test_old_folders_go_and_used_ones_stay(tmp_path: Path) -> None:
         (tmp_path / name / "used").touch()
         then = (tmp_path / name / "used").stat().st_mtime - days * 86400
         os.utime(tmp_path / name / "used", (then, then))
-    compiled._forget_old(tmp_path)
+    caching._forget_old(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kernels-young", "something-else"]
 
 

@@ -15,47 +15,43 @@ code), and kernels that meet a type whose implementation lives outside the packa
 
 from __future__ import annotations
 
-import hashlib
-import inspect
-import os
-import shutil
 import threading
-import time
-import warnings
-from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
-import llvmlite
 import numba
 import numpy as np
 from numba.core import cgutils, types
-from numba.extending import lower_builtin, overload, register_jitable, type_callable
+from numba.extending import lower_builtin, register_jitable, type_callable
 from numba.np.arrayobj import make_array
 from numba.np.random import _constants as _ziggurat
-from platformdirs import user_cache_dir
 
-from tracker.compiled.deferred import part_options
-from tracker.compiled.fingerprint import code_hash, content_hash
+from tracker.compiled.caching import cache_folder, source_fingerprint
+from tracker.compiled.deferred import OPTIONS, part_options
+from tracker.compiled.generics import from_outside, generic, implementation_hash, kinds_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
+
+__all__ = [
+    "borrow",
+    "cache_folder",
+    "copy",
+    "disjoint",
+    "from_outside",
+    "generic",
+    "helper",
+    "implementation_hash",
+    "inlined",
+    "kernel",
+    "literal_unroll",
+    "source_fingerprint",
+]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
-
-PACKAGE = Path(__file__).resolve().parents[1]
-CACHE_VARIABLE = "TRACKER_CACHE_DIR"
-STALE_AFTER_DAYS = 30
-# rooms that cannot change machine code, as a test holds
-WITHOUT_KERNELS = ("cli", "convergence", "metrics", "reports", "runs")
-
-# error_model "numpy": a division that may raise keeps numba from pruning reference counts in the loop (3 times slower).
-_OPTIONS: dict[str, Any] = {"error_model": "numpy"}
-_PART: dict[str, Any] = {**_OPTIONS, "no_cfunc_wrapper": True, **part_options()}
 
 # numpy's ziggurat for the normal law: 256 layers, |x| < width * 2**52 accepted at once below `quick`.
 NORMAL_WIDTH: NDArray[np.float64] = _ziggurat.wi_double
@@ -68,87 +64,13 @@ READ_ONLY = "Cannot modify readonly array"  # numba's words
 
 literal_unroll = numba.literal_unroll
 
-_foreign: set[type] = set()
-_generics: list[Any] = []
 _compiling_lock = threading.Lock()
 _setting_lock = threading.Lock()  # numba's cache folder is a setting of the whole process
 
 
-class GenericFunction(Generic[P, R]):
-    """A function chosen by the type of its first argument; ``register`` adds an implementation.
-
-    An implementation registered for ``object`` serves every type that has none of its own.
-    """
-
-    def __init__(self, declaration: Callable[P, R]) -> None:
-        self.__name__ = declaration.__name__
-        self.__doc__ = declaration.__doc__
-        self.__module__ = declaration.__module__
-        self.__qualname__ = declaration.__qualname__
-        self.__signature__ = inspect.signature(declaration)
-        self._implementations: dict[type, Callable[..., R]] = {}
-        self._compiled_for: set[type] = set()
-        self._compile()
-        _generics.append(self)
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run the implementation for the first argument's type in the interpreter."""
-        return self.implementation(type(args[0]))(*args, **kwargs)
-
-    def register(self, kind: type) -> Callable[[Callable[..., R]], Callable[..., R]]:
-        """Return a decorator that makes a function the implementation for ``kind``."""
-
-        def add(implementation: Callable[..., R]) -> Callable[..., R]:
-            if kind in self._implementations:
-                message = f"{self.__name__} is already defined for {kind.__name__}: define it on a type of your own"
-                raise TypeError(message)
-            if any(kind in served.__mro__ for served in self._compiled_for):  # kernels would go on without it
-                message = (
-                    f"{self.__name__} for {kind.__name__} comes after its first run: define the class anew with it"
-                )
-                raise TypeError(message)
-            expected, given = list(self.__signature__.parameters), list(inspect.signature(implementation).parameters)
-            if expected != given:
-                message = f"{self.__name__} for {kind.__name__} takes ({', '.join(expected)}), not ({', '.join(given)})"
-                raise TypeError(message)
-            self._implementations[kind] = implementation
-            if not Path(implementation.__code__.co_filename).is_relative_to(PACKAGE):
-                _foreign.add(kind)
-            return implementation
-
-        return add
-
-    def implementation(self, kind: type) -> Callable[..., R]:
-        """Return the function that serves ``kind``."""
-        for base in kind.__mro__:
-            if base in self._implementations:
-                return self._implementations[base]
-        message = f"{self.__name__} is not defined for {kind.__name__}: add it with @{self.__name__}.register"
-        raise TypeError(message)
-
-    def defined_for(self, kind: type) -> bool:
-        """Tell whether ``kind`` has an implementation."""
-        return any(base in self._implementations for base in kind.__mro__)
-
-    def _compile(self) -> None:
-        def choose(*arguments: Any) -> Callable[..., R]:
-            kind = getattr(arguments[0], "instance_class", object)
-            self._compiled_for.add(kind)
-            return self.implementation(kind)
-
-        choose.__signature__ = self.__signature__  # type: ignore[attr-defined]
-        # strict=False: numba would also compare annotations; `register` has compared the names
-        overload(self, jit_options={**_PART, "forceinline": True}, strict=False)(choose)
-
-
-def generic(declaration: Callable[P, R]) -> GenericFunction[P, R]:
-    """Declare a generic function; the body of ``declaration`` is only its documentation."""
-    return GenericFunction(declaration)
-
-
 def helper(function: Callable[P, R]) -> Callable[P, R]:
     """Let kernels call a plain function."""
-    return register_jitable(**_PART)(function)  # type: ignore[no-any-return]
+    return register_jitable(**part_options())(function)  # type: ignore[no-any-return]
 
 
 def disjoint(function: Callable[P, R]) -> Callable[P, R]:
@@ -156,12 +78,12 @@ def disjoint(function: Callable[P, R]) -> Callable[P, R]:
 
     The compiler then keeps their elements in registers; where the promise is broken, the numbers are wrong.
     """
-    return register_jitable(**{**_PART, **part_options(disjoint=True)})(function)  # type: ignore[no-any-return]
+    return register_jitable(**part_options(disjoint=True))(function)  # type: ignore[no-any-return]
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """Let kernels call a small function at no cost: its code goes where it is called."""
-    return register_jitable(**_PART, forceinline=True)(function)  # type: ignore[no-any-return]
+    return register_jitable(**part_options(), forceinline=True)(function)  # type: ignore[no-any-return]
 
 
 @inlined
@@ -228,10 +150,9 @@ class Kernel(Generic[P, R]):
         return [signature for one in dispatchers.values() for signature in one.signatures]
 
     def _dispatcher(self, args: tuple[Any, ...]) -> Any:
-        kinds = tuple(_kinds(args))
-        if any(map(_is_foreign, kinds)):
+        if from_outside(args):
             # numba takes two classes of one name and the same fields for one: each gets a dispatcher of its own
-            return self._without_cache(kinds)
+            return self._without_cache(tuple(kinds_in(args)))
         if self._cached is None:
             self._cached = _with_cache(self.interpreted) or self._without_cache(())
         return self._cached
@@ -239,40 +160,13 @@ class Kernel(Generic[P, R]):
     def _without_cache(self, kinds: tuple[type, ...]) -> Any:
         with _compiling_lock:
             if kinds not in self._fresh:
-                self._fresh[kinds] = numba.njit(nogil=True, **_OPTIONS)(self.interpreted)
+                self._fresh[kinds] = numba.njit(nogil=True, **OPTIONS)(self.interpreted)
             return self._fresh[kinds]
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:
     """Compile ``function`` when it is called; it releases the GIL."""
     return Kernel(function)
-
-
-def from_outside(value: Any) -> bool:
-    """Tell whether an implementation from outside may serve ``value``, its own type's or an inherited one."""
-    return any(map(_is_foreign, _kinds(value)))
-
-
-def implementation_hash(kind: type) -> str:
-    """Return a hash of all functions from outside that serve ``kind``: what its results depend on beside its parameters."""
-    parts = []
-    for one in _generics:
-        served = one.defined_for(kind) and one.implementation(kind)
-        if served and not Path(served.__code__.co_filename).is_relative_to(PACKAGE):
-            parts.append((one.__name__, code_hash(served)))
-    return content_hash(tuple(sorted(parts))).hex()
-
-
-def _kinds(value: Any) -> Iterator[type]:
-    """Give the types of a tuple and of the tuples in it."""
-    if isinstance(value, tuple):
-        yield type(value)
-        for item in value:
-            yield from _kinds(item)
-
-
-def _is_foreign(kind: type) -> bool:
-    return any(base in _foreign for base in kind.__mro__)
 
 
 def _with_cache(function: Callable[..., Any]) -> Any:
@@ -283,49 +177,6 @@ def _with_cache(function: Callable[..., Any]) -> Any:
         before = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = str(folder)
         try:
-            return numba.njit(nogil=True, cache=True, **_OPTIONS)(function)
+            return numba.njit(nogil=True, cache=True, **OPTIONS)(function)
         finally:
             numba.config.CACHE_DIR = before
-
-
-@lru_cache(maxsize=1)
-def cache_folder() -> Path | None:
-    """Return the folder of compiled kernels for exactly these sources, or None where there can be none.
-
-    ``TRACKER_CACHE_DIR`` names the parent folder, or is ``off``.
-    """
-    setting = os.environ.get(CACHE_VARIABLE, "")
-    if setting == "off":
-        return None
-    parent = Path(setting or user_cache_dir("tracker", appauthor=False))
-    folder = parent / f"kernels-{source_fingerprint()}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "used").touch()
-    except OSError as error:
-        message = f"compiled code cannot be kept in {parent} ({error.strerror}); set {CACHE_VARIABLE} to another folder"
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
-        return None
-    _forget_old(parent)
-    return folder
-
-
-def source_fingerprint() -> str:
-    """Hash everything that decides what machine code comes out: our sources, the compiler and its settings."""
-    digest = hashlib.sha256(repr((numba.__version__, llvmlite.__version__, np.__version__)).encode())
-    digest.update(repr(sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))).encode())
-    for path in sorted(PACKAGE.rglob("*.py")):
-        name = path.relative_to(PACKAGE)
-        if name.parts[0] not in WITHOUT_KERNELS:
-            digest.update(f"{name.as_posix()}\0".encode() + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
-
-
-def _forget_old(parent: Path) -> None:
-    oldest = time.time() - STALE_AFTER_DAYS * 86400
-    for mark in parent.glob("kernels-*/used"):
-        try:
-            if mark.stat().st_mtime < oldest:
-                shutil.rmtree(mark.parent, ignore_errors=True)
-        except OSError:
-            continue

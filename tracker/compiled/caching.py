@@ -1,0 +1,65 @@
+"""The folder of compiled code, named by a hash of everything that decides what machine code comes out."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import time
+import warnings
+from functools import lru_cache
+from pathlib import Path
+
+import llvmlite
+import numba
+import numpy as np
+from platformdirs import user_cache_dir
+
+PACKAGE = Path(__file__).resolve().parents[1]
+CACHE_VARIABLE = "TRACKER_CACHE_DIR"
+STALE_AFTER_DAYS = 30
+# rooms that cannot change machine code, as a test holds
+WITHOUT_KERNELS = ("cli", "convergence", "metrics", "reports", "runs")
+
+
+@lru_cache(maxsize=1)
+def cache_folder() -> Path | None:
+    """Return the folder of compiled kernels for exactly these sources, or None where there can be none.
+
+    ``TRACKER_CACHE_DIR`` names the parent folder, or is ``off``.
+    """
+    setting = os.environ.get(CACHE_VARIABLE, "")
+    if setting == "off":
+        return None
+    parent = Path(setting or user_cache_dir("tracker", appauthor=False))
+    folder = parent / f"kernels-{source_fingerprint()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "used").touch()
+    except OSError as error:
+        message = f"compiled code cannot be kept in {parent} ({error.strerror}); set {CACHE_VARIABLE} to another folder"
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
+        return None
+    _forget_old(parent)
+    return folder
+
+
+def source_fingerprint() -> str:
+    """Hash everything that decides what machine code comes out: our sources, the compiler and its settings."""
+    digest = hashlib.sha256(repr((numba.__version__, llvmlite.__version__, np.__version__)).encode())
+    digest.update(repr(sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))).encode())
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE)
+        if name.parts[0] not in WITHOUT_KERNELS:
+            digest.update(f"{name.as_posix()}\0".encode() + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _forget_old(parent: Path) -> None:
+    oldest = time.time() - STALE_AFTER_DAYS * 86400
+    for mark in parent.glob("kernels-*/used"):
+        try:
+            if mark.stat().st_mtime < oldest:
+                shutil.rmtree(mark.parent, ignore_errors=True)
+        except OSError:
+            continue

@@ -1,0 +1,121 @@
+"""Functions with one implementation per type of their first argument, in the interpreter and in compiled code alike."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+
+from numba.extending import overload
+
+from tracker.compiled.caching import PACKAGE
+from tracker.compiled.deferred import part_options
+from tracker.compiled.fingerprint import code_hash, content_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_foreign: set[type] = set()
+_generics: list[Any] = []
+
+
+class GenericFunction(Generic[P, R]):
+    """A function chosen by the type of its first argument; ``register`` adds an implementation.
+
+    An implementation registered for ``object`` serves every type that has none of its own.
+    """
+
+    def __init__(self, declaration: Callable[P, R]) -> None:
+        self.__name__ = declaration.__name__
+        self.__doc__ = declaration.__doc__
+        self.__module__ = declaration.__module__
+        self.__qualname__ = declaration.__qualname__
+        self.__signature__ = inspect.signature(declaration)
+        self._implementations: dict[type, Callable[..., R]] = {}
+        self._compiled_for: set[type] = set()
+        self._compile()
+        _generics.append(self)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run the implementation for the first argument's type in the interpreter."""
+        return self.implementation(type(args[0]))(*args, **kwargs)
+
+    def register(self, kind: type) -> Callable[[Callable[..., R]], Callable[..., R]]:
+        """Return a decorator that makes a function the implementation for ``kind``."""
+
+        def add(implementation: Callable[..., R]) -> Callable[..., R]:
+            if kind in self._implementations:
+                message = f"{self.__name__} is already defined for {kind.__name__}: define it on a type of your own"
+                raise TypeError(message)
+            if any(kind in served.__mro__ for served in self._compiled_for):  # kernels would go on without it
+                message = (
+                    f"{self.__name__} for {kind.__name__} comes after its first run: define the class anew with it"
+                )
+                raise TypeError(message)
+            expected, given = list(self.__signature__.parameters), list(inspect.signature(implementation).parameters)
+            if expected != given:
+                message = f"{self.__name__} for {kind.__name__} takes ({', '.join(expected)}), not ({', '.join(given)})"
+                raise TypeError(message)
+            self._implementations[kind] = implementation
+            if not Path(implementation.__code__.co_filename).is_relative_to(PACKAGE):
+                _foreign.add(kind)
+            return implementation
+
+        return add
+
+    def implementation(self, kind: type) -> Callable[..., R]:
+        """Return the function that serves ``kind``."""
+        for base in kind.__mro__:
+            if base in self._implementations:
+                return self._implementations[base]
+        message = f"{self.__name__} is not defined for {kind.__name__}: add it with @{self.__name__}.register"
+        raise TypeError(message)
+
+    def defined_for(self, kind: type) -> bool:
+        """Tell whether ``kind`` has an implementation."""
+        return any(base in self._implementations for base in kind.__mro__)
+
+    def _compile(self) -> None:
+        def choose(*arguments: Any) -> Callable[..., R]:
+            kind = getattr(arguments[0], "instance_class", object)
+            self._compiled_for.add(kind)
+            return self.implementation(kind)
+
+        choose.__signature__ = self.__signature__  # type: ignore[attr-defined]
+        # strict=False: numba would also compare annotations; `register` has compared the names
+        overload(self, jit_options={**part_options(), "forceinline": True}, strict=False)(choose)
+
+
+def generic(declaration: Callable[P, R]) -> GenericFunction[P, R]:
+    """Declare a generic function; the body of ``declaration`` is only its documentation."""
+    return GenericFunction(declaration)
+
+
+def from_outside(value: Any) -> bool:
+    """Tell whether an implementation from outside may serve ``value``, its own type's or an inherited one."""
+    return any(map(_is_foreign, kinds_in(value)))
+
+
+def implementation_hash(kind: type) -> str:
+    """Return a hash of all functions from outside that serve ``kind``: what its results depend on beside its parameters."""
+    parts = []
+    for one in _generics:
+        served = one.defined_for(kind) and one.implementation(kind)
+        if served and not Path(served.__code__.co_filename).is_relative_to(PACKAGE):
+            parts.append((one.__name__, code_hash(served)))
+    return content_hash(tuple(sorted(parts))).hex()
+
+
+def kinds_in(value: Any) -> Iterator[type]:
+    """Give the types of a tuple and of the tuples in it."""
+    if isinstance(value, tuple):
+        yield type(value)
+        for item in value:
+            yield from kinds_in(item)
+
+
+def _is_foreign(kind: type) -> bool:
+    return any(base in _foreign for base in kind.__mro__)
