@@ -288,15 +288,17 @@ class Hessian(Sampler):
 
 class Spsa(Sampler):
     def begin(self) -> None:
-        self.minus, self.pending, self.missed = self.theta, False, False
+        self.minus, self.pending, self.waiting = self.theta, False, None
         self.hold = self.keys.get("hold", 1)
         self.same = self.keys.get("cost_observation", "next") == "same"
 
     def step(self, cost: Cost, k: int, z: Any, w: np.ndarray) -> None:
         if self.pending:
             self.descend(cost.value(self.theta, z) - cost.value(self.minus, z), self.Delta)
-        if k % self.hold == 0 or self.missed:
-            self.Delta, self.missed = self.draw_Delta(), False
+        if k % self.hold == 0:
+            self.waiting = self.draw_Delta()
+        if self.waiting is not None:
+            self.Delta, self.waiting = self.waiting, None
             if self.hold > 1:
                 self.minus = self.theta
         self.theta = self.moved(self.theta, self.S + self.mu * self.Delta, cost, z, w)
@@ -307,8 +309,7 @@ class Spsa(Sampler):
 
     def idle(self, cost: Cost, k: int) -> None:
         if k % self.hold == 0:
-            self.draw_Delta()
-            self.missed = True
+            self.waiting = self.draw_Delta()
 
 
 class TwoTimescaleSpsa(Sampler):

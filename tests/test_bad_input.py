@@ -63,13 +63,13 @@ BAD: dict[str, tuple[str, str, list[str]]] = {
     "unknown key": (
         "alpha = 0.1",
         "alhpa = 0.1",
-        ["chain.alpha: missing", "chain.alhpa: unknown key; did you mean alpha?"],
+        ["chain.alpha: missing", "chain.alhpa: unknown key, with 0.1; did you mean alpha?"],
     ),
-    "unknown key at the top": ("trials = 2", "trials = 2\nsede = 3", ["sede: unknown key; did you mean seed?"]),
+    "unknown key at the top": ("trials = 2", "trials = 2\nsede = 3", ["sede: unknown key, with 3; did you mean seed?"]),
     "unknown key of a sampler": (
         "skew = 0.7",
         "skew = 0.7\nskew_step = 1e-3",
-        ['samplers[1] "skewed": skew_step: unknown key; did you mean skew?'],
+        ['samplers[1] "skewed": skew_step: unknown key, with 0.001; did you mean skew?'],
     ),
     "unknown cost": (
         '"quadratic"',

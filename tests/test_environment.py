@@ -122,7 +122,7 @@ def test_paths_and_counts_equal_those_of_a_simulation_by_steps(name: str) -> Non
         naive = Naive(plan, 9, trial, steps)
         assert read(timeline, t) == naive.rows[:-1]
         assert present[t] == naive.rows[-1][0]
-        assert switches[t] == naive.switches[-2]
+        assert switches[t] == naive.switches[-1]
         np.testing.assert_array_equal(counts.jumps[t], naive.jumps)
         np.testing.assert_array_equal(counts.steps[t], naive.steps)
         np.testing.assert_array_equal(counts.exits[t], naive.exits)
@@ -187,10 +187,10 @@ def test_schedule_then_interventions_and_a_switch_at_step_0_is_the_start() -> No
     assert environment.counts.jumps.shape == (3, 3, 3)
 
 
-def test_a_switch_at_the_stop_belongs_to_the_next_block() -> None:
+def test_a_switch_at_the_stop_is_known_and_belongs_to_the_next_block() -> None:
     environment = Environment(Plan(2, np.eye(2)[0], switches=((5, 1),)), 1, [0])
     assert read(environment.advance(5), 0) == [(0, -1, True)] * 5
-    assert (environment.present[0], environment.switches[0]) == (1, 0)
+    assert (environment.present[0], environment.switches[0]) == (1, 1)
     assert read(environment.advance(6), 0) == [(1, 5, True)]
     assert environment.switches[0] == 1
 

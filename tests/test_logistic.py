@@ -264,7 +264,7 @@ BAD_KEYS = [
     ("prior_variance = 0", "prior_variance"),
     ("horizon = 1.5", "horizon: 1.5 must be a whole number"),
     ("data = 3", "data: 3 must be text"),
-    ("datum = 3", "datum: unknown key; did you mean data?"),
+    ("datum = 3", "datum: unknown key, with 3; did you mean data?"),
 ]
 
 

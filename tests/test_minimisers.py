@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tracker.costs import COSTS, base, minimisers
-from tracker.costs.minimisers import global_minimisers
+from tracker.costs.minimisers import global_minimisers, neighbour
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -135,6 +135,28 @@ def test_minimisers_far_and_near(formula: str, point: list[float]) -> None:
 
 def test_flat_minimum() -> None:
     np.testing.assert_allclose(global_minimisers(polynomial("a^4 + b^2"), np.ones(2)).points, [[0, 0]], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("formula", "alone"),
+    [
+        ("a^2 + b^2", True),
+        ("(a^2 - 1)^2 + 9*b^2", True),
+        ("a^4 + b^2", True),  # a singular Hessian is not enough
+        ("a^8 + b^8", True),
+        ("a^2", False),
+        ("(a - b)^2", False),
+        ("(a^2 + b^2 - 1)^2", False),
+        ("(a*b - 1)^2", False),
+    ],
+)
+def test_a_valley_of_minimisers_is_told_from_points(formula: str, alone: bool) -> None:
+    cost = polynomial(formula)
+    found = global_minimisers(cost, np.array([0.4, 1.0]))
+    others = [neighbour(cost, point, found.value) for point in found.points]
+    assert all((other is None) == alone for other in others)
+    for other in others if not alone else []:
+        assert base.expected(cost, other) < minimisers.TIE
 
 
 def test_example_1_has_the_published_minima() -> None:

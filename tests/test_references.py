@@ -221,8 +221,10 @@ def test_what_it_cannot_do_it_says(monkeypatch):
     two = tracker.load(SCENARIOS / "example_a.toml")
     with pytest.raises(ValueError, match="has 2 modes, name one of"):
         references.posterior(two)
-    with pytest.raises(ValueError, match='"nowhere" is not a mode'):
-        references.posterior(two, "nowhere")
+    for stranger in ("nowhere", 2, -1, 0.5):
+        with pytest.raises(ValueError, match=r"neither one of one, two nor a place from 0 to 1"):
+            references.posterior(two, stranger)
+    np.testing.assert_array_equal(references.posterior(two, 1).mean, references.posterior(two, "two").mean)
     with pytest.raises(ValueError, match="positive and finite"):
         references.posterior(ONE, beta=np.inf)
     with pytest.raises(ValueError, match="coordinates count from 0"):

@@ -192,7 +192,7 @@ def test_replace_checks_again_and_has_a_hash_of_its_content(scenario: Scenario) 
     assert changed.sha256 == scenario.replace(steps=1).replace(steps=50_000).sha256
     with pytest.raises(ScenarioError, match="steps: -1 must be at least 1"):
         scenario.replace(steps=-1)
-    with pytest.raises(ScenarioError, match="stepz: unknown key; did you mean steps"):
+    with pytest.raises(ScenarioError, match="stepz: unknown key, with 1; did you mean steps"):
         scenario.replace(stepz=1)
 
 
@@ -363,7 +363,9 @@ def test_skew_matrices(scenario: Scenario) -> None:
 # --- foreseeing
 
 
-@pytest.mark.parametrize(("ratio", "name"), [(0.0999, "slow"), (0.1, "matched"), (10.0, "matched"), (10.1, "fast")])
+@pytest.mark.parametrize(
+    ("ratio", "name"), [(0.0999, "slow"), (0.1, "matched"), (10.0, "matched"), (10.1, "fast"), (3e-4 / 3e-3, "matched")]
+)
 def test_regimes(ratio: float, name: str) -> None:
     assert regime(ratio) == name
 
@@ -415,3 +417,12 @@ def test_limits_refuse_and_can_be_raised(scenario: Scenario) -> None:
     large = scenario.replace(trials=10**8, record_every=5000)
     assert refusals(large)[0].startswith("steps: 100000000 trials x 5000 steps x 2 samplers = 1e+12 is more than 1e+11")
     assert refusals(large, Limits(max_steps=1e13, max_memory=1e13, max_disk=1e13)) == []
+
+
+def test_a_valley_of_minimisers_is_warned_of() -> None:
+    """The distance to 66 points on a line is not the distance to the line."""
+    table = {"name": "one", "cost": "polynomial", "variables": ["a", "b"], "formula": "(a - b)^2"}
+    valley = load(SCENARIOS[0].with_name("example_d.toml")).replace(modes=[table], chain=None)
+    assert "not isolated points" in warnings(valley, build_modes(valley))[0]
+    bowl = valley.replace(modes=[{**table, "formula": "(a - b)^2 + b^2"}])
+    assert warnings(bowl, build_modes(bowl)) == []

@@ -43,7 +43,7 @@ class Wishes(NamedTuple):
 
 def run_file(file: Path, wishes: Wishes) -> None:
     """Run the scenario in ``file`` and print its summary."""
-    from tracker.scenario import Limits, load, refusals, warnings
+    from tracker.scenario import Limits, load, refusals, uncertain_distances, warnings
 
     if wishes.replace and wishes.resume:
         raise Refused(USAGE, "--replace begins anew, --resume continues: choose one")
@@ -62,6 +62,8 @@ def run_file(file: Path, wishes: Wishes) -> None:
     result = _carried_out(scenario, folder, file, wishes)
     if complete:
         say(f"{folder}: complete already, nothing was left to compute")
+    for warning in uncertain_distances(scenario, result.problem.modes):
+        say(f"warning: {warning}")
     page = write_page(result, wishes)
     if wishes.json:
         print_json(result.summary)

@@ -7,7 +7,7 @@ sequence in the box centre +- scale: fixed, so the same scenario always has the 
 the coordinates (theta - centre)/scale; the ends that may win are polished by Newton's method with a Hessian of central
 differences of the exact gradient, to about 1e-9 in theta (1e-5 where the Hessian is singular). Minimisers are the ends
 whose cost is within tolerance (1 + |lowest|) of the lowest. Nothing can prove that a smooth function has no deeper well
-between the starting points. Of a continuum of minimisers, the points found are returned.
+between the starting points. Of a continuum of minimisers, the points found are returned; ``neighbour`` tells that.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ FAR = 1e4  # a descent that leads this far, in units of the search scale, has me
 NEWTON_STEPS = 50
 REMEMBERED = 64  # searches
 SHOWN = 6  # coordinates in a message
+FLAT = 1e-6  # a direction whose curvature is less than this times the largest may be one in which minimisers go on
+NEARBY = 1e-2  # how far away the next minimiser is looked for, in units of 1 + |theta|
 UNSETTLED = 1e-2  # Newton's last step at a minimiser, in units of the search scale, is smaller
 
 
@@ -177,6 +179,23 @@ def _polish(cost: Any, end: _Descent, scale: Array) -> _Descent:
             break
         c, theta, g = trial_c, trial, trial_g
     return _Descent(float(c), theta + 0.0, step)  # + 0.0: no negative zeros
+
+
+def neighbour(cost: Any, point: Array, lowest: float) -> Array | None:
+    """Return another minimiser close to ``point``, where the cost is ``lowest``; None if it stands alone."""
+    scale = 1.0 + np.abs(point)
+    H = expected_hessian(cost, point, scale) * np.outer(scale, scale)
+    if not np.isfinite(H).all():
+        return None
+    curvatures, directions = np.linalg.eigh(H)
+    for direction in directions.T[curvatures <= FLAT * np.abs(curvatures).max()]:
+        moved = np.ascontiguousarray(point + NEARBY * scale * direction)
+        begun = _Descent(_value_and_gradient(cost, moved, np.empty(point.size)), moved, np.zeros(point.size))
+        end = _polish(cost, begun, scale)
+        away = np.linalg.norm((end.point - point) / scale)
+        if away > NEARBY / 2 and end.value <= lowest + TIE * (1.0 + abs(lowest)):
+            return end.point
+    return None
 
 
 def expected_hessian(cost: Any, theta: Array, scale: Array) -> Array:

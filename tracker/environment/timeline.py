@@ -86,8 +86,8 @@ class Environment:
 
     @property
     def switches(self) -> Ints:
-        """Changes of mode at steps 1, ..., stop - 1, shape (T,)."""
-        return self._for_trials(self._changes - (self._since == self._stop))
+        """Changes of mode at steps 1, ..., stop, shape (T,)."""
+        return self._for_trials(self._changes)
 
     @property
     def counts(self) -> chain.DwellCounts:

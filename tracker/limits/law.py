@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tracker.scenario.build import mode_index
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -105,7 +107,7 @@ class Law:
     def _mixed(self, mode: int | str | None) -> Array:
         if mode is None:
             return np.asarray(self.density.sum(axis=1))
-        return self.density[:, self.names.index(mode) if isinstance(mode, str) else mode]
+        return self.density[:, mode_index(mode, self.names)]
 
     def _cell_cdf(self, rho: Array, x: Array) -> Array:
         from scipy.interpolate import PchipInterpolator  # monotone, as a CDF must be

@@ -168,8 +168,10 @@ def check_law(of: str) -> None:
 
 
 def checked_times(times: ArrayLike) -> Array:
-    """Return times as an array after checking that they are finite and not negative."""
+    """Return times as an array after checking that there are some, finite and not negative."""
     t = np.asarray(times, dtype=np.float64)
+    if t.size == 0:
+        raise ValueError("times: give at least one")
     if not (np.isfinite(t).all() and (t >= 0.0).all()):
         raise ValueError(f"times: {t.tolist()} must be finite and not negative")
     return t
@@ -177,6 +179,8 @@ def checked_times(times: ArrayLike) -> Array:
 
 def _checked_steps(steps: ArrayLike) -> NDArray[np.int64]:
     k = np.asarray(steps)
+    if k.size == 0:
+        raise ValueError("steps: give at least one")
     if not np.issubdtype(k.dtype, np.integer) or (k < 0).any():
         raise ValueError(f"steps: {k.tolist()} must be whole numbers, not negative")
     return k.astype(np.int64)

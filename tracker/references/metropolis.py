@@ -141,7 +141,7 @@ def _walk(
 
 def metropolis(
     scenario: Scenario,
-    mode: str | None = None,
+    mode: int | str | None = None,
     beta: float = 1.0,
     *,
     draws: int = 20_000,
@@ -154,8 +154,8 @@ def metropolis(
 
     Parameters
     ----------
-    mode : str, optional
-        The mode's name; may be left out where there is one mode.
+    mode : str or int, optional
+        The mode's name or its place in the file, from 0; may be left out where there is one mode.
     draws, thin : int
         Draws of each chain after the warm-up, and steps from one to the next.
     chains, seed : int

@@ -35,6 +35,7 @@ from tracker.costs.mixture import Mixture
 from tracker.costs.polynomial import PolynomialCost
 from tracker.costs.quadratic import Quadratic
 from tracker.references.lattice import DEPTH, Lattice, integrate
+from tracker.scenario.build import mode_index
 from tracker.scenario.errors import place_of
 
 if TYPE_CHECKING:
@@ -147,13 +148,13 @@ def _distribution(x: Array, left: float, knots: Array, weight: Array, spacing: f
     return np.array(found).reshape(x.shape)
 
 
-def posterior(scenario: Scenario, mode: str | None = None, beta: float = 1.0) -> Posterior:
+def posterior(scenario: Scenario, mode: int | str | None = None, beta: float = 1.0) -> Posterior:
     """Return the exact law proportional to exp(-beta C) of a mode.
 
     Parameters
     ----------
-    mode : str, optional
-        The mode's name; may be left out where there is one mode.
+    mode : str or int, optional
+        The mode's name or its place in the file, from 0; may be left out where there is one mode.
     beta : float
         The inverse temperature. With stored data and beta = 1 the law is the Bayesian posterior.
     """
@@ -166,14 +167,12 @@ def posterior(scenario: Scenario, mode: str | None = None, beta: float = 1.0) ->
         raise ValueError(f"{place}: {error}") from error
 
 
-def chosen_mode(scenario: Scenario, mode: str | None) -> tuple[str, Any]:
+def chosen_mode(scenario: Scenario, mode: int | str | None) -> tuple[str, Any]:
     """Return where a mode stands in the file, for messages, and its cost."""
     names = [keys.name for keys in scenario.modes]
     if mode is None and len(names) > 1:
         raise ValueError(f"mode: {scenario.name} has {len(names)} modes, name one of {', '.join(names)}")
-    if mode is not None and mode not in names:
-        raise ValueError(f'mode: "{mode}" is not a mode of {scenario.name}, which has {", ".join(names)}')
-    index = names.index(mode) if mode is not None else 0
+    index = mode_index(mode, names) if mode is not None else 0
     return place_of("modes", index, scenario.modes[index]), scenario.modes[index].build()
 
 

@@ -11,6 +11,7 @@ from tracker.metrics.averages import Budget
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.style import INK, MUTED, RULE, figure, legend, log_axis
 from tracker.reports.words import listed, number, plain
+from tracker.scenario.stability import FAST, SLOW
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 KEY, QUESTION = "regime", "Is the step right for the speed of the chain?"
-SLOW, FAST = 0.1, 10.0
 CURVE_POINTS = 60
 OF_ALL = ("modes", "interventions")  # places in messages that concern every sampler
 PLACE = "best_step: "  # in front of its own messages

@@ -62,7 +62,7 @@ class Spsa(NamedTuple):
 
 
 class State(NamedTuple):
-    """theta+ (N,), theta- (N,), S, Delta (N, N), owed (2,): 1 while an update of S, a redraw of Delta waits; g, M scratch."""
+    """theta+ (N,), theta- (N,), S, Delta (N, N), owed (2,): 1 while an update of S, a new Delta waits; g, M scratch."""
 
     theta: Array
     minus: Array
@@ -107,11 +107,14 @@ def _step(sampler: Spsa, state: State, cost: Any, k: int, z: Array, w: Array, st
     plus, minus, S, Delta, owed = state.theta, state.minus, state.S, state.Delta, state.owed
     if owed[UPDATE] == 1.0:
         descend_skew(S, Delta, value(cost, plus, z) - value(cost, minus, z), sampler)
-    if k % sampler.hold == 0 or owed[REDRAW] == 1.0:
+    redraws = k % sampler.hold == 0
+    if redraws:
         draw_perturbation(streams[PERTURBED], Delta)
-        owed[REDRAW] = 0.0
-        if sampler.hold > 1:
-            copy(plus, minus)
+    elif owed[REDRAW] == 1.0:
+        copy(state.M, Delta)
+    if sampler.hold > 1 and (redraws or owed[REDRAW] == 1.0):
+        copy(plus, minus)
+    owed[REDRAW] = 0.0
     langevin_pair(plus, minus, state, cost, z, w, sampler)
     if sampler.next == 1:
         owed[UPDATE] = 1.0
@@ -121,7 +124,7 @@ def _step(sampler: Spsa, state: State, cost: Any, k: int, z: Array, w: Array, st
 
 @idle.register(Spsa)
 def _idle(sampler: Spsa, state: State, cost: Any, k: int, streams: Words) -> None:
-    # The update that waits still needs Delta, so what is drawn goes to scratch; Delta is redrawn when gradients are back.
+    # The update that waits still needs Delta, so what is drawn stays in M until gradients are back.
     if k % sampler.hold == 0:
         draw_perturbation(streams[PERTURBED], state.M)
         state.owed[REDRAW] = 1.0

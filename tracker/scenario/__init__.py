@@ -9,7 +9,7 @@ from tracker.scenario.forecast import Limits, PredictedCost, predicted_cost, ref
 from tracker.scenario.model import Scenario, load, parse
 from tracker.scenario.plugins import PluginError
 from tracker.scenario.schema import json_schema
-from tracker.scenario.stability import regime, regimes, stability_limits, warnings
+from tracker.scenario.stability import regime, regimes, stability_limits, uncertain_distances, warnings
 
 __all__ = [
     "Limits",
@@ -31,6 +31,7 @@ __all__ = [
     "skew_matrix",
     "stability_limits",
     "step_nanoseconds",
+    "uncertain_distances",
     "warnings",
     "with_settings",
 ]

@@ -10,11 +10,13 @@ from tracker import chain as hidden_chain
 from tracker import skew
 from tracker.costs.base import measure, measure_size, twins
 from tracker.costs.logistic import Logistic
-from tracker.costs.minimisers import Minimisers, global_minimisers
+from tracker.costs.minimisers import NEARBY, Minimisers, global_minimisers, neighbour
 from tracker.samplers.base import SamplerKeys, SkewKeys
-from tracker.scenario.errors import ScenarioError, place_of
+from tracker.scenario.errors import ScenarioError, place_of, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from tracker.scenario.model import Scenario
@@ -62,6 +64,25 @@ def build_modes(scenario: Scenario) -> tuple[Mode, ...]:
             Mode(cost, points[i], np.ascontiguousarray(targets), float(radius) ** 2, float(found.value)),
         )
     return tuple(modes)
+
+
+def is_isolated(mode: Mode) -> bool:
+    """Tell whether the minimisers stand alone, so that the distance to the nearest of them is what it says."""
+    for point in mode.minimisers:
+        other = neighbour(mode.cost, point, mode.floor)
+        # a cost may measure distances in coordinates that are the same all along a valley
+        if other is not None and np.abs(measured(mode.cost, other) - measured(mode.cost, point)).max() > NEARBY / 10:
+            return False
+    return True
+
+
+def mode_index(mode: int | str, names: Sequence[str]) -> int:
+    """Return the place of a mode that is given by its name, or by its place from 0."""
+    if isinstance(mode, str) and mode in names:
+        return names.index(mode)
+    if not isinstance(mode, str) and mode in range(len(names)):
+        return int(mode)
+    raise ValueError(f"mode: {shown(mode)} is neither one of {', '.join(names)} nor a place from 0 to {len(names) - 1}")
 
 
 def classifies(modes: tuple[Mode, ...]) -> bool:

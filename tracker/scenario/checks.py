@@ -9,7 +9,17 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from tracker.keys import Keys
 from tracker.scenario.agreement import disagreements
-from tracker.scenario.errors import MOST_PER_TABLE, Problem, ScenarioError, line, place_of, problems_of, shown, unknown
+from tracker.scenario.errors import (
+    MOST_PER_TABLE,
+    Problem,
+    ScenarioError,
+    line,
+    place_of,
+    problems_of,
+    shown,
+    unknown,
+    unknown_key,
+)
 from tracker.scenario.families import Families, families_with
 from tracker.scenario.model import MOST_TABLES, Chain, Gaussian, Scenario, Schedule
 from tracker.scenario.plugins import offered
@@ -37,7 +47,7 @@ def _fields(data: Mapping[str, Any], families: Mapping[str, Families]) -> tuple[
     """Return the fields that are valid by themselves; an entry of an array of tables that is not stands as None."""
     known = Scenario.model_fields
     strangers = [key for key in data if key not in known]
-    problems = [line("", Problem((key,), unknown(key, known, "key"))) for key in strangers[:MOST_PER_TABLE]]
+    problems = [line("", Problem((key,), unknown_key(key, data[key], known))) for key in strangers[:MOST_PER_TABLE]]
     parts: dict[str, Any] = {}
     for key, field in known.items():
         if key not in data:

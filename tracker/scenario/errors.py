@@ -117,13 +117,19 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def unknown(word: str, known: Iterable[str], what: str) -> str:
-    """Say that ``word`` is not known, with the nearest that is, and all of them if there are few."""
+    """Say that ``word`` is not known, with the nearest that is, and all that are."""
     known = list(known)
     guess = nearest(word, known)
     hint = f"; did you mean {guess}?" if guess else ""
-    if what == "key" and guess:
-        return f"unknown key{hint}"
     return f"unknown {what}{hint} (known: {', '.join(known)})"
+
+
+def unknown_key(key: str, value: Any, known: Iterable[str]) -> str:
+    """Say that ``key``, which stands with ``value``, is not known, with the nearest that is, or all if none is near."""
+    known = list(known)
+    guess = nearest(key, known)
+    hint = f"; did you mean {guess}?" if guess else f" (known: {', '.join(known)})"
+    return f"unknown key, with {shown(value, 40)}{hint}"
 
 
 def problems_of(error: ValidationError, data: Any, model: type[BaseModel] | None) -> list[Problem]:
@@ -175,7 +181,7 @@ def _explain(item: Mapping[str, Any], path: Path, model: type[BaseModel] | None)
         meaning = _meaning(model, path)
         yield Problem(path, f"missing: {meaning}" if meaning else "missing")
     elif kind == "extra_forbidden":
-        yield Problem(path, unknown(str(path[-1]), _keys(_table(model, path[:-1])), "key"))
+        yield Problem(path, unknown_key(str(path[-1]), item["input"], _keys(_table(model, path[:-1]))))
     elif kind == "value_error":
         yield from _from_validator(context["error"], item["input"], path, model)
     else:

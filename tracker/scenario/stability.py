@@ -11,7 +11,7 @@ from tracker import skew
 from tracker.costs.minimisers import expected_hessian
 from tracker.costs.quadratic import QuadraticKeys
 from tracker.samplers.base import SkewKeys
-from tracker.scenario.build import skew_matrix
+from tracker.scenario.build import is_isolated, skew_matrix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 SLOW, FAST = 0.1, 10.0
+ROUNDING = 1e-12  # 3e-4 / 3e-3 is less than 0.1
 
 
 class StabilityLimit(NamedTuple):
@@ -44,9 +45,9 @@ class StabilityLimit(NamedTuple):
 
 def regime(ratio: float) -> str:
     """Return the class of ratio = alpha / epsilon: a label, not a finding."""
-    if ratio < SLOW:
+    if ratio < SLOW * (1.0 - ROUNDING):
         return "slow"
-    return "fast" if ratio > FAST else "matched"
+    return "fast" if ratio > FAST * (1.0 + ROUNDING) else "matched"
 
 
 def regimes(scenario: Scenario) -> list[dict[str, Any]]:
@@ -104,8 +105,20 @@ def warnings(scenario: Scenario, modes: Sequence[Mode] | None = None) -> list[st
         late = sum(step >= scenario.steps for step, _ in scenario.schedule.switches)
         if late:
             found.append(f"schedule.switches: {late} of them come after the last step, {scenario.steps - 1}")
+    if modes is not None:
+        found += uncertain_distances(scenario, modes)
     found += [_too_large(s) for s in stability_limits(scenario, modes) if not s.epsilon < s.limit]
     return found
+
+
+def uncertain_distances(scenario: Scenario, modes: Sequence[Mode]) -> list[str]:
+    """Return a sentence for each mode whose minimisers are a curve or more, of which only points are known."""
+    return [
+        f'modes "{keys.name}": its minimisers are not isolated points, and {len(mode.minimisers)} of them stand for all: '
+        "distances to them are too large; trust the excess cost"
+        for keys, mode in zip(scenario.modes, modes, strict=True)
+        if not is_isolated(mode)
+    ]
 
 
 def _too_large(s: StabilityLimit) -> str:

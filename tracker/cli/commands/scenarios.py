@@ -51,7 +51,12 @@ def limit(
         typer.Option(metavar="A,B,C", help="Step sizes, at least three.", show_default="five halvings"),
     ] = None,
     horizon: Annotated[
-        float | None, typer.Option(metavar="T", help="Time at which laws are compared.", show_default="steps x epsilon")
+        float | None,
+        typer.Option(
+            metavar="T",
+            help="Time at which laws are compared.",
+            show_default="steps x epsilon, or less if that is long",
+        ),
     ] = None,
     trials: Annotated[
         int | None,
