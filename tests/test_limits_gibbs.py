@@ -85,6 +85,18 @@ def test_gradient_noise_is_exact_for_stored_data_and_additive_noise() -> None:
     np.testing.assert_allclose(limits.gradient_noise(cost, theta), wanted, rtol=1e-12)
 
 
+def test_gradient_noise_of_logistic_regression_is_that_of_its_rows() -> None:
+    """grad c = theta / v - T y x / (1 + exp(y x'theta)) for a row drawn at random: only the last term scatters."""
+    scenario = tracker.load(Path(__file__).parents[1] / "scenarios" / "logistic_stream.toml")
+    mode, keys = build_modes(scenario)[0], scenario.modes[0]
+    theta, x, y = mode.minimisers[0], mode.cost.rows, mode.cost.labels
+    pulls = -keys.horizon * (y / (1.0 + np.exp(y * (x @ theta))))[:, None] * x
+    centred = pulls - pulls.mean(axis=0)
+    np.testing.assert_allclose(
+        limits.gradient_noise(mode.cost, theta), centred.T @ centred / len(x), rtol=1e-10, atol=1e-10
+    )
+
+
 def test_gradient_noise_of_a_stream_is_that_of_math_section_6() -> None:
     """At the first minimum of the expected cost the stiff eigenvalue is 6520.9 (statistical: 4096 fixed draws, 2.5 % each)."""
     stream = EXAMPLE_1.cost._replace(source=0, data=np.empty(0), centres=np.array([0.0, 1.0]))

@@ -387,6 +387,25 @@ def test_warnings_state_the_limit(scenario: Scenario) -> None:
     assert warnings(with_settings(scenario, [f"samplers.classical.epsilon={limit * 0.99}"])) == []
 
 
+def test_stability_counts_observations_one_by_one() -> None:
+    """Logistic regression: a row at a time is stable up to a 27th of the step that its mean would allow.
+
+    Independent: E[theta theta'] of theta <- (I - epsilon h_z) theta over the rows, moved by a dense N^2 x N^2 matrix.
+    """
+    scenario = load(SCENARIOS[0].with_name("logistic_stream.toml"))
+    modes = build_modes(scenario)
+    mode, keys = modes[0], scenario.modes[0]
+    limit = stability_limits(scenario, modes)[0].limit
+    x, y, theta = mode.cost.rows, mode.cost.labels, mode.minimisers[0]
+    share = 1.0 / (1.0 + np.exp(-y * (x @ theta)))
+    hessians = keys.horizon * (share * (1.0 - share))[:, None, None] * x[:, :, None] * x[:, None, :]
+    hessians = hessians + np.eye(theta.size) / keys.prior_variance
+    steps = np.eye(theta.size) - limit * hessians
+    radius = np.abs(np.linalg.eigvals(np.mean([np.kron(B, B) for B in steps], axis=0))).max()
+    assert radius == pytest.approx(1.0, abs=1e-6)
+    assert limit < skew.stability_limit(hessians.mean(axis=0), np.zeros_like(hessians[0])) / 20
+
+
 def test_a_reducible_chain_is_a_warning(scenario: Scenario) -> None:
     absorbed = with_settings(scenario, ["chain.Q=[[-1, 1], [0, 0]]"])
     assert warnings(absorbed)[0].startswith("chain.Q: reducible")

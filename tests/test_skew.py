@@ -246,3 +246,55 @@ def test_unstable_steps_are_refused_not_solved():
         skew.stationary_covariance(H, S, 0.1, 0.0)
     with pytest.raises(ValueError, match="does not fit"):
         skew.contraction(H, np.zeros((3, 3)), 0.1)
+
+
+# --- Hessians that differ from step to step
+
+
+def scattered(rng: np.random.Generator, n: int, N: int) -> np.ndarray:
+    """Hessians of single observations, some of them indefinite; their mean is positive definite."""
+    noise = rng.standard_normal((n, N, N))
+    return random_hessian(rng, N, condition=5.0) + 0.8 * (noise + noise.transpose(0, 2, 1))
+
+
+def second_moment_radius(hessians: np.ndarray, S: np.ndarray, epsilon: float) -> float:
+    """Radius of the mean of B (x) B, the N^2 x N^2 matrix that moves E[theta theta'] by one step."""
+    N = len(S)
+    steps = [np.eye(N) - epsilon * (np.eye(N) + S) @ h for h in hessians]
+    return float(np.abs(np.linalg.eigvals(np.mean([np.kron(B, B) for B in steps], axis=0))).max())
+
+
+@pytest.mark.parametrize("N", [1, 2, 4])
+def test_independent_limit_is_where_the_second_moment_stops_to_shrink(N):
+    rng = np.random.default_rng(40 + N)
+    hessians, S = scattered(rng, 30, N), random_skew(rng, N)
+    limit = skew.independent_limit(hessians, S)
+    assert second_moment_radius(hessians, S, limit) == pytest.approx(1.0, abs=1e-7)  # the power iteration ends at 1e-8
+    assert second_moment_radius(hessians, S, 0.99 * limit) < 1.0 < second_moment_radius(hessians, S, 1.01 * limit)
+    assert limit < 0.9 * skew.stability_limit(hessians.mean(axis=0), S)  # control: the mean alone is too hopeful
+
+
+@pytest.mark.parametrize("N", [1, 2, 4])
+def test_cyclic_limit_is_where_a_sweep_stops_to_shrink(N):
+    rng = np.random.default_rng(50 + N)
+    hessians, S = scattered(rng, 30, N), random_skew(rng, N)
+    limit = skew.cyclic_limit(hessians, S)
+
+    def radius(epsilon):
+        sweep = np.eye(N)
+        for h in hessians:
+            sweep = (np.eye(N) - epsilon * (np.eye(N) + S) @ h) @ sweep
+        return float(np.abs(np.linalg.eigvals(sweep)).max())
+
+    assert radius(limit) == pytest.approx(1.0, abs=1e-4)  # 30 factors, the step to 1e-6
+    assert radius(0.99 * limit) < 1.0 < radius(1.01 * limit)
+    assert abs(limit / skew.stability_limit(hessians.mean(axis=0), S) - 1.0) > 0.01  # control
+
+
+def test_one_hessian_has_one_limit():
+    rng = np.random.default_rng(60)
+    H, S = random_hessian(rng, 3, condition=10.0), random_skew(rng, 3)
+    wanted = skew.stability_limit(H, S)
+    assert skew.independent_limit([H, H], S) == pytest.approx(wanted, rel=1e-6)
+    assert skew.cyclic_limit([H], S) == pytest.approx(wanted, rel=2e-6)
+    assert skew.independent_limit([-H], S) == skew.cyclic_limit([-H], S) == 0.0

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 SYMMETRY = 1e-10  # relative asymmetry of H that is still put down to rounding
 WEIGHT_RATIO = 2.0  # l_k = 2^k: see `optimal`
+POWERS, CONVERGED = 1000, 1e-8  # of the power iteration for a radius: at most so many steps, to this accuracy
+SCANNED, SCANS = 32, 5  # steps looked at at once, and how often between two of them again: to 1e-6
 STABLE = 1.0 - 1e-12  # beyond this radius a Lyapunov solve is noise
 
 
@@ -115,12 +117,81 @@ def stability_limit(H: ArrayLike, S: ArrayLike) -> float:
     |1 - epsilon l| < 1 for every eigenvalue l of (I + S) H, that is
     epsilon < 2 Re l / |l|^2.  With additive noise the covariance obeys
     X <- B X B' + const, whose radius is contraction^2: stability in mean square
-    is the same condition.
+    is the same condition.  Where each step has a Hessian of its own, see
+    `independent_limit` and `cyclic_limit`.
     """
     values = _eigenvalues(H, S)
     if (values.real <= 0.0).any():
         return 0.0
     return float((2.0 * values.real / np.abs(values) ** 2).min())
+
+
+def independent_limit(hessians: ArrayLike, S: ArrayLike) -> float:
+    """Supremum of the mean-square stable steps where each step draws one of the Hessians; 0 if there is none.
+
+    Parameters
+    ----------
+    hessians : array_like, shape (n, N, N)
+        Equally likely, drawn independently at each step.
+
+    Notes
+    -----
+    The covariance obeys X <- X - epsilon (A X + X A') + epsilon^2 E[B X B'], B = (I + S) h and A = E B. The map keeps
+    the cone of covariances, so its radius is an eigenvalue, and it reaches 1 where A X + X A' = epsilon E[B X B'] has a
+    solution X in the cone: at epsilon = 1 / radius of L^-1 E, where L X = A X + X A' and E X = E[B X B'].
+    """
+    from scipy.linalg import solve_continuous_lyapunov
+
+    B = _drifts(hessians, S)
+    A = B.mean(axis=0)
+    if (np.linalg.eigvals(A).real <= 0.0).any():
+        return 0.0
+    X, radius = np.eye(len(A)), 0.0
+    for _ in range(POWERS):
+        last = radius
+        X = solve_continuous_lyapunov(A, np.tensordot(B @ X, B, axes=([0, 2], [0, 2])) / len(B))
+        radius = float(np.linalg.norm(X))
+        X = X / radius
+        if abs(radius - last) <= CONVERGED * radius:
+            break
+    return 1.0 / radius
+
+
+def cyclic_limit(hessians: ArrayLike, S: ArrayLike) -> float:
+    """First step where the product of I - epsilon (I + S) h over all Hessians h, in their order, stops contracting.
+
+    Parameters
+    ----------
+    hessians : array_like, shape (n, N, N)
+        They come one after the other, again and again. With additive noise mean-square stability is the same condition.
+    """
+    B = _drifts(hessians, S)
+    low = stability_limit(B.mean(axis=0), np.zeros(B.shape[1:])) / SCANNED
+    high = SCANNED**2 * low
+    if low == 0.0:
+        return 0.0
+    for _ in range(SCANS):
+        steps = np.geomspace(low, high, SCANNED)
+        product = np.broadcast_to(np.eye(B.shape[1]), (SCANNED, *B.shape[1:]))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for one in B:
+                product = product - steps[:, np.newaxis, np.newaxis] * (one @ product)
+        finite = np.isfinite(product).all(axis=(1, 2))
+        radius = np.full(SCANNED, np.inf)
+        radius[finite] = np.abs(np.linalg.eigvals(product[finite])).max(axis=1)
+        first = int(np.argmax(radius >= 1.0))
+        if not radius[first] >= 1.0:
+            return float("inf")
+        if first == 0:
+            return float(low)
+        low, high = steps[first - 1], steps[first]
+    return float(low)
+
+
+def _drifts(hessians: ArrayLike, S: ArrayLike) -> Matrix:
+    """(I + S) h for each h, shape (n, N, N)."""
+    matrix = _square(S, "S")
+    return np.asarray((np.eye(len(matrix)) + matrix) @ np.asarray(hessians, dtype=np.float64))
 
 
 def best_for_step(H: ArrayLike, epsilon: float) -> Matrix:

@@ -72,6 +72,11 @@ def twins(cost: Any, point: Array) -> Array:  # type: ignore[empty-body]
 
 
 @generic
+def stored_observations(cost: Any) -> Array | None:
+    """Return all observations as rows, where they are stored and equally likely, else None (interpreted only)."""
+
+
+@generic
 def known_minimisers(cost: Any) -> Array | None:
     """Return the global minimisers of C as rows where they are known in closed form, else None (interpreted only)."""
 
@@ -115,6 +120,11 @@ def _parameters_themselves(cost: Any, theta: Array, out: Array) -> None:
 @twins.register(object)
 def _only_itself(cost: Any, point: Array) -> Array:
     return point[np.newaxis]
+
+
+@stored_observations.register(object)
+def _not_stored(cost: Any) -> None:
+    return None
 
 
 @known_minimisers.register(object)

@@ -26,6 +26,7 @@ from tracker.costs.base import (
     known_minimisers,
     observation_size,
     observe,
+    stored_observations,
     value,
 )
 from tracker.streams import draw_index
@@ -131,6 +132,11 @@ def _expected_gradient(cost: Logistic, theta: Array, out: Array) -> None:
         pull = share * cost.labels[i] * _doubt(_margin(rows, cost.labels, i, theta))
         for d in range(theta.size):
             out[d] -= pull * rows[i, d]
+
+
+@stored_observations.register(Logistic)
+def _rows(cost: Logistic) -> Array:
+    return np.arange(float(cost.labels.size))[:, np.newaxis]
 
 
 @known_minimisers.register(Logistic)

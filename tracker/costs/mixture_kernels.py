@@ -31,6 +31,7 @@ from tracker.costs.base import (
     observation_size,
     observe,
     search_region,
+    stored_observations,
     twins,
     value,
 )
@@ -232,6 +233,11 @@ def _observe(cost: Mixture, k: int, count: int, stream: NDArray[np.uint64], out:
             centre = cost.centres[1] if draw_bits(stream) & _ONE else cost.centres[0]
             draw_normals(stream, n)
             out[i, 0] = centre + cost.deviation * n[0]
+
+
+@stored_observations.register(Mixture)
+def _stored(cost: Mixture) -> Array | None:
+    return cost.data[:, np.newaxis] if cost.data.size > 0 else None
 
 
 @expected.register(Mixture)

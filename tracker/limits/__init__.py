@@ -6,7 +6,7 @@ of the mode and are not normalised. Nothing here imports the simulation, so that
 Quadratic costs, exact: ``moments``, ``algorithm_moments``, ``two_time``, ``leading_error``, ``stationary``, ``best_step``,
 ``regimes``, ``skew_gain``, ``slow_skew_path``. Any cost: ``density`` and ``algorithm_density`` (N = 1, 2), ``coupled``
 (any N), ``adaptive_path`` (the triple theta, D, S at beta = inf). One mode alone: ``gibbs_marginal``,
-``discretised_marginal``, ``gradient_noise``.
+``discretised_marginal``, ``curvature``, ``gradient_noise``.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tracker.costs.nearby import curvature, gradient_noise
     from tracker.limits.adaptive import adaptive_path
     from tracker.limits.coupling import coupled
     from tracker.limits.density import algorithm_density, density
     from tracker.limits.gain import skew_gain, slow_skew_path
-    from tracker.limits.gibbs import discretised_marginal, gibbs_marginal, gradient_noise
+    from tracker.limits.gibbs import discretised_marginal, gibbs_marginal
     from tracker.limits.moments import algorithm_moments, leading_error, moments, two_time
     from tracker.limits.regimes import regimes
     from tracker.limits.steady import Unstable, stationary
@@ -35,10 +36,11 @@ _HOMES = {
     "algorithm_moments": "tracker.limits.moments",
     "best_step": "tracker.limits.tracking",
     "coupled": "tracker.limits.coupling",
+    "curvature": "tracker.costs.nearby",
     "density": "tracker.limits.density",
     "discretised_marginal": "tracker.limits.gibbs",
     "gibbs_marginal": "tracker.limits.gibbs",
-    "gradient_noise": "tracker.limits.gibbs",
+    "gradient_noise": "tracker.costs.nearby",
     "leading_error": "tracker.limits.moments",
     "moments": "tracker.limits.moments",
     "regimes": "tracker.limits.regimes",
@@ -54,6 +56,7 @@ __all__ = [
     "algorithm_moments",
     "best_step",
     "coupled",
+    "curvature",
     "density",
     "discretised_marginal",
     "gibbs_marginal",

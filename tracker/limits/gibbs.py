@@ -4,23 +4,18 @@ Notes
 -----
 Gibbs' law is proportional to exp(-beta C). For a quadratic cost it is N(minimum, (beta H)^-1), and the sampler's own
 stationary law in that mode is Gaussian too, with the covariance that solves X = B X B' + (2 epsilon/beta) I + epsilon^2 M Sigma M'.
-Gradient noise is Sigma(theta) = Cov[grad c(theta, z)] over the observations z.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from tracker import skew
-from tracker.costs.base import gradient, observation_size, observe
-from tracker.costs.mixture_kernels import SWEEP, Mixture
-from tracker.costs.polynomial_kernels import PolynomialCost, PolynomialInBasis
 from tracker.costs.quadratic import Quadratic
 from tracker.limits.box import automatic_box
 from tracker.limits.field import Field
-from tracker.streams import OBSERVATIONS, entropy_words, seed_stream
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,8 +26,6 @@ if TYPE_CHECKING:
 
 POINTS = {1: 4001, 2: 241}  # a side
 DEVIATIONS = 8.5  # of a Gaussian law that are tabulated
-DRAWS = 4096  # from which gradient noise is estimated where it cannot be listed
-ADDITIVE = (Quadratic, PolynomialCost, PolynomialInBasis)  # costs whose noise z'theta is the same everywhere
 
 
 class Marginal(NamedTuple):
@@ -92,26 +85,6 @@ def gaussian(mean: float, variance: float) -> Marginal:
     x = np.linspace(-DEVIATIONS, DEVIATIONS, POINTS[1])
     sigma = np.sqrt(variance)
     return Marginal(mean + sigma * x, np.exp(-0.5 * x * x) / (sigma * np.sqrt(2.0 * np.pi)), np.asarray(ndtr(x)))
-
-
-def gradient_noise(cost: Any, theta: Array) -> Array:
-    """Return Sigma at ``theta``, shape (N, N): exact for additive noise and stored data, else from 4096 fixed draws."""
-    if isinstance(cost, ADDITIVE):
-        return np.asarray(cost.noise @ cost.noise.T)
-    N, size = theta.size, observation_size(cost)
-    if size == 0:
-        return np.zeros((N, N))
-    draws = DRAWS
-    if isinstance(cost, Mixture) and cost.data.size > 0:
-        cost, draws = cost._replace(source=SWEEP), cost.data.size  # every stored observation once
-    stream = np.zeros(4, dtype=np.uint64)
-    z, g = np.zeros((draws, size)), np.zeros((draws, N))
-    with np.errstate(over="ignore"):  # streams count modulo 2^64
-        seed_stream(entropy_words(0), OBSERVATIONS, 0, stream)
-        observe(cost, 0, draws, stream, z)
-    for n in range(draws):
-        gradient(cost, theta, z[n], g[n])
-    return np.asarray(np.cov(g.T, bias=draws != DRAWS).reshape(N, N))
 
 
 def _alone(mode: Mode, beta: float) -> Field:

@@ -15,15 +15,13 @@ and must be below 1. How large systems are solved is in ``large``.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy.linalg import lu_factor, lu_solve
 from scipy.optimize import brentq
 
 from tracker import chain
-from tracker.costs.minimisers import expected_hessian
-from tracker.costs.quadratic import Quadratic
 from tracker.limits import large, system
 from tracker.limits.moments import Law, Moments, check_law, fields
 from tracker.limits.problem import SwitchedQuadratic, read
@@ -122,13 +120,6 @@ def largest_step(problem: SwitchedQuadratic, hold: Literal["ratio", "alpha"]) ->
             return float(brentq(growth, epsilon, other, xtol=1e-14 * epsilon, rtol=1e-12))
         epsilon = other
     return 0.0 if unstable else float("inf")
-
-
-def curvature(cost: Any, theta: Array) -> Array:
-    """Return the Hessian of the expected cost at ``theta``, with which a step is linearised; exact for quadratic costs."""
-    if isinstance(cost, Quadratic):
-        return np.asarray(cost.curvature)
-    return expected_hessian(cost, theta, 1.0 + np.abs(theta))
 
 
 # --- the linear solve

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 KEY, QUESTION = "diagnostics", "Is anything wrong with the run?"
-LOOKED_AT = 50  # trials whose S enters the noise ratio and the stability limit, and whose records are recomputed
+LOOKED_AT = 50  # trials whose S enters the noise ratio, and whose records are recomputed
+LIMITS_AT = 10  # different S of these that enter the stability limit
 SMALLEST = 1e-6  # of the axes
 FEW_RECORDS = 2  # after burn-in: an average over no more is one of moments, not of time
 AS_STIFF = 1.0 - 1e-6  # of the largest curvature: directions that share it count as one
@@ -31,7 +33,7 @@ AS_STIFF = 1.0 - 1e-6  # of the largest curvature: directions that share it coun
 
 @dataclass(frozen=True)
 class Health:
-    """Of one sampler, with S as it is at the end of the trials and in the worst mode.
+    """Of one sampler, with S and sigma as they are at the end of the trials, and at the worst of all minimisers.
 
     noise, median_noise : gradient noise over injected noise in the stiffest direction, the largest and the median over trials
     any_noise : the same in the direction where it is largest, the largest over trials
@@ -46,27 +48,40 @@ class Health:
 
 def health(view: View) -> dict[str, Health]:
     """Return the state of each sampler."""
-    from tracker.limits import gradient_noise
-    from tracker.limits.steady import curvature
+    from tracker.limits import curvature, gradient_noise
+    from tracker.scenario.stability import least_limit, linearised
 
-    noises = [gradient_noise(mode.cost, mode.minimisers[0]) for mode in view.modes]
-    curvatures = [[curvature(mode.cost, point) for point in mode.minimisers] for mode in view.modes]
-    directions = [_stiffest(found[0]) for found in curvatures]
-    known = [H for found in curvatures for H in found if np.isfinite(H).all()]
+    points = [(mode.cost, point) for mode in view.modes for point in mode.minimisers]
+    noises = [gradient_noise(*pair) for pair in points]
+    directions = [_stiffest(curvature(*pair)) for pair in points]
+    nearby = [one for pair in zip(view.scenario.modes, view.modes, strict=True) for one in linearised(*pair)]
     found = {}
     for keys in view.scenario.samplers:
-        epsilon, beta = keys.epsilon, float(keys.beta)
-        stiff, every, steps = [], [], []
-        for S in _skews(view, keys.name):
+        epsilon, skews = keys.epsilon, _skews(view, keys.name)
+        stiff, every = [], []
+        for S, beta in product(skews, _temperatures(view, keys)):  # one of them stands still
             stiff.append(
                 max(_noise_along(U, S, Sigma, epsilon, beta) for U, Sigma in zip(directions, noises, strict=True))
             )
             every.append(max(noise_ratio(S, Sigma, epsilon, beta) for Sigma in noises))
-            steps += [_over(epsilon, skew.stability_limit(H, S)) for H in known]
-        found[keys.name] = Health(
-            float(max(stiff)), float(np.median(stiff)), float(max(every)), max(steps, default=float("nan"))
-        )
+        limits = [least_limit(nearby, S) for S in _different(skews)]
+        step = max((_over(epsilon, limit) for limit in limits if not np.isnan(limit)), default=float("nan"))
+        found[keys.name] = Health(float(max(stiff)), float(np.median(stiff)), float(max(every)), step)
     return found
+
+
+def _temperatures(view: View, keys: Any) -> list[float]:
+    """The inverse temperature: that of the file, or what sigma has made of it at the end of the first trials."""
+    names = [c.name for c in view.run.problem.contestants if c.moves_noise]
+    if keys.name not in names:
+        return [float(keys.beta)]
+    sigma = view.arrays["sigma"][:LOOKED_AT, names.index(keys.name), -1]
+    with np.errstate(divide="ignore"):
+        return list(float(keys.beta) / sigma[np.isfinite(sigma)] ** 2) or [float(keys.beta)]
+
+
+def _different(skews: list[Array]) -> list[Array]:
+    return list(np.unique(skews, axis=0)[:LIMITS_AT])
 
 
 def _stiffest(H: Array) -> Array:
@@ -193,7 +208,11 @@ def _about_steps(view: View, found: dict[str, Health]) -> list[str]:
     if not known:
         return ["no stability limit is known"]
     nearest = max(known, key=lambda n: known[n])
-    with_S = ", with S as at the end of the trials" if view.arrays["final_skew"][:, : len(found)].any() else ""
+    with_S = (
+        ", with S as at the end of the trials"
+        if np.nan_to_num(view.arrays["final_skew"][:, : len(found)]).any()
+        else ""
+    )
     return [f"the step nearest to its limit is at {number(known[nearest])} of it ({nearest}){with_S}"]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tracker import chain as hidden_chain
 from tracker import skew
-from tracker.costs.minimisers import expected_hessian
+from tracker.costs.nearby import Hessians, curvature, observed_hessians
 from tracker.costs.quadratic import QuadraticKeys
 from tracker.samplers.base import SkewKeys
 from tracker.scenario.build import is_isolated, skew_matrix
@@ -61,14 +61,14 @@ def regimes(scenario: Scenario) -> list[dict[str, Any]]:
 def stability_limits(scenario: Scenario, modes: Sequence[Mode] | None = None) -> list[StabilityLimit]:
     """Return the limit of each sampler in each mode: of quadratic modes, and of all if they are given built."""
     found = []
+    nearby = [linearised(keys, modes[i] if modes is not None else None) for i, keys in enumerate(scenario.modes)]
     for sampler in scenario.samplers:
         S = skew_matrix(sampler, scenario)
         kind = "none" if not isinstance(sampler, SkewKeys) else "random" if S is None else "first"
         S = np.zeros((scenario.dimension, scenario.dimension)) if S is None else _clipped(sampler, S)
-        for index, keys in enumerate(scenario.modes):
-            exact = isinstance(keys, QuadraticKeys)
-            for H in _hessians(keys, modes[index] if modes is not None else None):
-                limit = skew.stability_limit(H, S)
+        for keys, around in zip(scenario.modes, nearby, strict=True):
+            if around:
+                exact, limit = isinstance(keys, QuadraticKeys), least_limit(around, S)
                 found.append(StabilityLimit(sampler.name, keys.name, sampler.epsilon, limit, exact, kind))
     return found
 
@@ -79,20 +79,30 @@ def _clipped(sampler: Any, S: Array) -> Array:
     return S if bounds is None or not isinstance(sampler, SkewKeys) else skew.clip(S, *bounds)
 
 
-def _hessians(keys: Any, mode: Mode | None) -> list[Array]:
+def linearised(keys: Any, mode: Mode | None) -> list[Array | Hessians]:
+    """Return what a step does close to each minimiser: the curvature, or that of each observation; [] if not known."""
     if isinstance(keys, QuadraticKeys):
         return [np.array(keys.curvature, dtype=float)]
+    found: list[Array | Hessians] = []
     if mode is None:
-        return []
-    # one for each minimiser, of which the stiffest is what counts
-    stiffest = max(
-        (expected_hessian(mode.cost, point, 1.0 + np.abs(point)) for point in mode.minimisers), key=_stiffness
-    )
-    return [stiffest] if np.isfinite(stiffest).all() else []
+        return found
+    for point in mode.minimisers:
+        scatter = observed_hessians(mode.cost, point)
+        H = curvature(mode.cost, point) if scatter is None else scatter.values
+        if np.isfinite(H).all():
+            found.append(H if scatter is None else scatter)
+    return found
 
 
-def _stiffness(H: Array) -> float:
-    return float(np.linalg.norm(H))
+def least_limit(nearby: Sequence[Array | Hessians], S: Array) -> float:
+    """Return the step at which the first of the minimisers is no longer mean-square stable; nan if there are none."""
+    limits = []
+    for one in nearby:
+        if isinstance(one, Hessians):
+            limits.append((skew.cyclic_limit if one.cyclic else skew.independent_limit)(one.values, S))
+        else:
+            limits.append(skew.stability_limit(one, S))
+    return min(limits, default=float("nan"))
 
 
 def warnings(scenario: Scenario, modes: Sequence[Mode] | None = None) -> list[str]:
