@@ -231,12 +231,14 @@ def test_estimate_by_hand() -> None:
     e = chain.estimate(counts, alpha=0.5)
     np.testing.assert_allclose(e.Q_hat[:2, :2], [[-0.4, 0.4], [1.0, -1.0]], rtol=IDENTITY)
     np.testing.assert_allclose(e.stderr[0, 1], math.sqrt(0.2 * 0.8 / 5) / 0.5, rtol=IDENTITY)
-    np.testing.assert_allclose((e.high - e.low)[0, 0], 2 * 1.959963984540054 * e.stderr[0, 0], rtol=IDENTITY)
     np.testing.assert_allclose(e.mean_dwell[:2], [5.0, 2.0], rtol=IDENTITY)
     # Clopper-Pearson, 1 of 5: the tails of the binomial law at the ends are 2.5% each.
     low, high = e.exit_low[0] * 0.5, e.exit_high[0] * 0.5
     np.testing.assert_allclose(1.0 - (1.0 - low) ** 5, 0.025, rtol=1e-9)
     np.testing.assert_allclose((1.0 - high) ** 5 + 5 * high * (1.0 - high) ** 4, 0.025, rtol=1e-9)
+    # two modes: all that leaves 0 goes to 1, and the diagonal is minus that
+    np.testing.assert_allclose([e.low[0, 1], e.high[0, 1]], [e.exit_low[0], e.exit_high[0]], rtol=IDENTITY)
+    np.testing.assert_allclose([e.low[0, 0], e.high[0, 0]], [-e.exit_high[0], -e.exit_low[0]], rtol=IDENTITY)
     for values in (e.Q_hat[2], e.stderr[2], e.exit_low[2:], e.exit_high[2:], e.mean_dwell[2:]):
         assert np.all(np.isnan(values))
 
@@ -257,6 +259,37 @@ def test_intervals_of_the_estimate_cover_the_truth() -> None:
     exits = -np.diag(THREE)
     exact = np.mean([(e.exit_low < exits) & (exits < e.exit_high) for e in estimates], axis=0)
     assert np.all(exact > least)
+
+
+def test_intervals_of_rare_jumps_cover_the_truth() -> None:
+    """q_01 = 0.01: two such jumps a path on average, often none. Control: Q_hat +- 1.96 stderr covers 2 times in 3."""
+    alpha, n, paths = 1e-2, 20_000, 2000
+    rng = np.random.default_rng(8)
+    rare = rng.binomial(n, alpha * 0.01, paths)
+    jumps = np.zeros((paths, 3, 3), dtype=np.int64)
+    jumps[:, 0, 1], jumps[:, 0, 2] = rare, rng.binomial(n, alpha, paths)
+    steps = np.zeros((paths, 3, 1), dtype=np.int64)
+    steps[:, 0] = n
+    none = np.zeros((paths, 3), dtype=np.int64)
+    e = chain.estimate(chain.DwellCounts(np.array([1]), jumps, none, jumps.sum(axis=2)[..., None], steps), alpha)
+    low, high, Q_hat, stderr = (getattr(e, name)[:, 0, 1] for name in ("low", "high", "Q_hat", "stderr"))
+    assert np.mean((low <= 0.01) & (high >= 0.01)) > 0.95 - SIGMAS * math.sqrt(0.05 * 0.95 / paths)
+    assert (low >= 0.0).all()
+    assert np.mean(np.abs(Q_hat - 0.01) <= 1.96 * stderr) < 0.9
+
+
+def test_rate_test_has_its_size_and_sees_what_the_hazard_test_cannot() -> None:
+    """Exits at a wrong rate, at every age alike: p tiny. Under the law 5 % reject, somewhat fewer as counts are whole."""
+    a = [0.05, 0.05]
+    p = np.array([chain.rate_test(geometric_counts(0.05, 2000, seed), a)[0] for seed in range(1000)])
+    assert 0.03 < np.mean(p < 0.05) < 0.05 + SIGMAS * math.sqrt(0.05 * 0.95 / 1000)
+    faster = geometric_counts(0.1, 2000, 3)
+    assert chain.rate_test(faster, a)[0] < REJECT
+    assert chain.hazard_test(faster).p_value[0] > REJECT
+    assert np.isnan(chain.rate_test(faster, a)[1])  # a mode without data
+    # by hand: 1 exit in 5 steps at a = 1/2: P(at most 1) = 6/32, doubled
+    by_hand = count_path(np.array([0, 0, 0, 1, 1, 0, 0, 0]), chain.age_edges([0.5, 0.5]), 2)
+    assert chain.rate_test(by_hand, [0.5, 0.5])[0] == pytest.approx(12 / 32, rel=IDENTITY)
 
 
 def test_mean_dwell_takes_censored_visits_in() -> None:

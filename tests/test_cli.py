@@ -204,7 +204,17 @@ SUMMARY: dict[str, Any] = {
         "modes": ["right", "left"],
         "stationary": [0.3, 0.7],
         "switches": 5,
-        "dwell": [{"mode": "right", "completed": 3, "censored": 1, "mean": 9.5, "expected": 10.0, "p_value": 0.4}],
+        "dwell": [
+            {
+                "mode": "right",
+                "completed": 3,
+                "censored": 1,
+                "mean": 9.5,
+                "expected": 10.0,
+                "p_value": 0.4,
+                "rate_p_value": 0.7,
+            }
+        ],
     },
     "regime": [{"sampler": "classical", "ratio": 1.0, "class": "matched"}],
     "samplers": [
@@ -253,7 +263,7 @@ def test_run_prints_results_to_stdout_and_progress_to_stderr(engine: dict[str, A
     assert (engine["out"], engine["executor"], engine["replace"]) == (Path("reports/example-b"), 2, False)
     assert "0.25 ± 0.01" in result.stdout
     assert "12 [10, -]" in result.stdout
-    assert "mean dwell 9.5, expected 10 (p = 0.4)" in result.stdout
+    assert "mean dwell 9.5, expected 10 (p = 0.7); geometric: p = 0.4" in result.stdout
     assert "regime: matched (alpha/epsilon = 1): classical" in result.stdout
     assert len([line for line in result.stderr.splitlines() if "%" in line]) == 10
 

@@ -16,7 +16,7 @@ from matplotlib.layout_engine import LayoutEngine
 
 import tracker
 from tracker import limits, skew
-from tracker.reports import diagnostics, one_trial, provenance, regime
+from tracker.reports import diagnostics, dwells, one_trial, provenance, regime
 from tracker.reports.drawing import FORMATS, figure_bytes
 from tracker.reports.exhibit import Exhibit, Listing, Shown
 from tracker.reports.style import figure
@@ -260,3 +260,30 @@ def test_a_sampler_that_diverged_leaves_the_scale_to_the_others() -> None:
     assert (run.arrays["diverged"][:, 1] >= 0).all()
     low, high = one_trial.exhibit(View(run)).figure.axes[1].get_ylim()
     assert -10 < low < high < 10
+
+
+def test_a_chain_at_another_rate_is_noticed() -> None:
+    """The ages of visits are geometric at any rate: only the rate test can see it."""
+    run = interpreted(scalar(alpha=0.3, trials=20, steps=200))
+    view = View(run)
+    counts = dwells.counts_of(view)
+    assert counts is not None
+    assert dwells.suspicions(view, counts) == []
+    law = view.scenario.chain
+    assert law is not None
+    other = view.scenario.replace(chain={"alpha": 0.15, "Q": law.Q})
+    told = dwells.suspicions(View(tracker.Run(other, run.summary, run.arrays, run.problem)), counts)
+    assert [text.split(" (p")[0] for text in told] == [
+        f"{mode} is not left as often as alpha and Q say" for mode in ("up", "down")
+    ]
+
+
+def test_noise_of_a_sampler_that_adapts_it_is_held_against_what_it_injects() -> None:
+    """sigma stands still at 0.5: a quarter of the injected variance, so four times the ratio of the plain sampler."""
+    still = {"kind": "tempered", "epsilon": 0.01, "beta": 2.0, "noise_step": 1e-12, "noise_bounds": [0.1, 1.0]}
+    samplers = [{"name": "plain", "kind": "langevin", "epsilon": 0.01, "beta": 2.0}]
+    view = viewed(plane(samplers=[*samplers, {"name": "half", **still, "noise_start": 0.5}]))
+    found = diagnostics.health(view)
+    assert found["half"].noise == pytest.approx(4.0 * found["plain"].noise, rel=1e-9)
+    assert found["half"].any_noise == pytest.approx(4.0 * found["plain"].any_noise, rel=1e-9)
+    assert "with S" not in diagnostics.exhibit(view, found).caption  # no sampler has one

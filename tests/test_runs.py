@@ -34,7 +34,7 @@ SUMMARY = {
     "": {"scenario", "chain", "regime", "samplers", "hash"},
     "scenario": {"name", "sha256", "seed", "trials", "steps"},
     "chain": {"alpha", "modes", "stationary", "switches", "dwell"},
-    "dwell": {"mode", "completed", "censored", "mean", "expected", "p_value"},
+    "dwell": {"mode", "completed", "censored", "mean", "expected", "p_value", "rate_p_value"},
     "regime": {"sampler", "ratio", "class"},
     "sampler": {
         "name", "kind", "epsilon", "beta", "tracking_error", "mean_square_error", "excess_cost", "recovery", "mean",

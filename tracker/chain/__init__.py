@@ -29,7 +29,16 @@ ones alone is biased towards short visits (MATH 8).
 
 from __future__ import annotations
 
-from tracker.chain.dwells import DwellCounts, Estimate, HazardTest, age_edges, count_dwells, estimate, hazard_test
+from tracker.chain.dwells import (
+    DwellCounts,
+    Estimate,
+    HazardTest,
+    age_edges,
+    count_dwells,
+    estimate,
+    hazard_test,
+    rate_test,
+)
 from tracker.chain.generator import (
     NEVER,
     dwell,
@@ -58,6 +67,7 @@ __all__ = [
     "is_irreducible",
     "next_mode",
     "problems",
+    "rate_test",
     "stationary_law",
     "transition_matrix",
     "validate",

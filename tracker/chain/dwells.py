@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -143,10 +142,12 @@ class Estimate:
 
     Attributes
     ----------
-    Q_hat, stderr, low, high : ndarray, shape (X, X)
+    Q_hat, stderr : ndarray, shape (X, X)
         Delta method, sqrt(P (1 - P) / n_i) / alpha.
+    low, high : ndarray, shape (X, X)
+        Clopper-Pearson intervals: rare jumps are no Gaussian matter.
     exit_low, exit_high : ndarray, shape (X,)
-        Clopper-Pearson interval of |q_ii|.
+        The same of |q_ii|.
     mean_dwell : ndarray, shape (X,)
         n_i / exits, in steps, censoring included; inf where no exit was seen.
     """
@@ -162,10 +163,7 @@ class Estimate:
 
 def estimate(counts: DwellCounts, alpha: float, confidence: float = 0.95) -> Estimate:
     """Estimate Q from the counts of a path, with intervals."""
-    from scipy.special import betaincinv
-
     n, exits = counts.steps, counts.completed
-    tail = (1.0 - confidence) / 2.0
     with np.errstate(divide="ignore", invalid="ignore"):
         p = counts.jumps / n[..., None]
         p_exit = exits / n
@@ -173,20 +171,41 @@ def estimate(counts: DwellCounts, alpha: float, confidence: float = 0.95) -> Est
     sign = 1.0 - 2.0 * np.eye(p.shape[-1])
     p += np.eye(p.shape[-1]) * p_exit[..., None]  # jumps has a zero diagonal
     stderr = np.sqrt(p * (1.0 - p) / np.maximum(n, 1)[..., None]) / alpha
-    Q_hat = sign * p / alpha
-    margin = NormalDist().inv_cdf(1.0 - tail) * stderr
-    known = np.where(n > 0, 1.0, np.nan)
-    low = np.where(exits > 0, betaincinv(np.maximum(exits, 1), n - exits + 1, tail), 0)
-    high = np.where(exits < n, betaincinv(exits + 1, np.maximum(n - exits, 1), 1.0 - tail), 1)
+    diagonal = np.eye(p.shape[-1], dtype=bool)
+    low, high = _clopper_pearson(np.where(diagonal, exits[..., None], counts.jumps), n[..., None], confidence)
     return Estimate(
-        Q_hat=Q_hat,
+        Q_hat=sign * p / alpha,
         stderr=stderr,
-        low=Q_hat - margin,
-        high=Q_hat + margin,
-        exit_low=known * low / alpha,
-        exit_high=known * high / alpha,
+        low=np.where(diagonal, -high, low) / alpha,
+        high=np.where(diagonal, -low, high) / alpha,
+        exit_low=np.diagonal(low, axis1=-2, axis2=-1) / alpha,
+        exit_high=np.diagonal(high, axis1=-2, axis2=-1) / alpha,
         mean_dwell=mean_dwell,
     )
+
+
+def _clopper_pearson(count: Ints, n: Ints, confidence: float) -> tuple[Floats, Floats]:
+    """Interval of a probability after `count` successes in n trials; nan for n = 0."""
+    from scipy.special import betaincinv
+
+    tail = (1.0 - confidence) / 2.0
+    known = np.where(n > 0, 1.0, np.nan)
+    low = np.where(count > 0, betaincinv(np.maximum(count, 1), n - count + 1, tail), 0.0)
+    high = np.where(count < n, betaincinv(count + 1, np.maximum(n - count, 1), 1.0 - tail), 1.0)
+    return known * low, known * high
+
+
+def rate_test(counts: DwellCounts, a: ArrayLike) -> Floats:
+    """Does the chain leave each mode as often as the exit probabilities `a` say? p-values, shape (X,), nan without data.
+
+    Two-sided binomial test of the exits among all steps; the hazard test with an estimated chance sees ages only.
+    """
+    from scipy.special import betainc, betaincc
+
+    n, exits, chance = counts.steps, counts.completed, np.asarray(a, dtype=np.float64)
+    at_least = np.where(exits > 0, betainc(np.maximum(exits, 1), n - exits + 1, chance), 1.0)
+    at_most = np.where(exits < n, betaincc(exits + 1, np.maximum(n - exits, 1), chance), 1.0)
+    return np.where(n > 0, np.minimum(1.0, 2.0 * np.minimum(at_least, at_most)), np.nan)
 
 
 @dataclass(frozen=True, eq=False)

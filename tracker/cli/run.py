@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tracker.scenario import Scenario
 
 DEFAULT_FOLDER = Path("reports")
+P_VALUES = ("rate_p_value", "p_value")  # is a mode left as often as the law says, and at every age alike
 
 
 class Wishes(NamedTuple):
@@ -43,7 +44,7 @@ class Wishes(NamedTuple):
 
 def run_file(file: Path, wishes: Wishes) -> None:
     """Run the scenario in ``file`` and print its summary."""
-    from tracker.scenario import Limits, load, refusals, uncertain_distances, warnings
+    from tracker.scenario import Limits, build_modes, load, refusals, uncertain_distances, warnings
 
     if wishes.replace and wishes.resume:
         raise Refused(USAGE, "--replace begins anew, --resume continues: choose one")
@@ -62,7 +63,7 @@ def run_file(file: Path, wishes: Wishes) -> None:
     result = _carried_out(scenario, folder, file, wishes)
     if complete:
         say(f"{folder}: complete already, nothing was left to compute")
-    for warning in uncertain_distances(scenario, result.problem.modes):
+    for warning in uncertain_distances(scenario, build_modes(scenario)):
         say(f"warning: {warning}")
     page = write_page(result, wishes)
     if wishes.json:
@@ -166,10 +167,10 @@ def _chain_lines(chain: Mapping[str, Any] | None) -> Iterator[str]:
         return
     yield f"chain: {chain.get('switches', 0)} switches"
     for dwell in chain.get("dwell") or ():
-        p = dwell.get("p_value")
-        test = f" (p = {p:.2g})" if p is not None else ""
         counts = f"{dwell['completed']} completed, {dwell['censored']} censored"
-        yield f"  {dwell['mode']}: mean dwell {number(dwell['mean'])}, expected {number(dwell['expected'])}{test}; {counts}"
+        rate, ages = (f"p = {p:.2g}" if (p := dwell.get(key)) is not None else "no test" for key in P_VALUES)
+        mean = f"mean dwell {number(dwell['mean'])}, expected {number(dwell['expected'])} ({rate})"
+        yield f"  {dwell['mode']}: {mean}; geometric: {ages}; {counts}"
 
 
 def _regime_lines(regime: Sequence[Mapping[str, Any]] | None) -> Iterator[str]:

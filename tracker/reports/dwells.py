@@ -41,9 +41,9 @@ def exhibit(view: View) -> Exhibit | Omitted:
         return Omitted(KEY, QUESTION, reason)
     if counts.completed.sum() == 0:
         return Omitted(KEY, QUESTION, "no visit ended in this run.")
-    leaving = chain.exit_probability(law.Q, law.alpha)
+    leaving = _leaving(view)
     estimate = chain.estimate(counts, law.alpha)
-    p_value, colours = chain.hazard_test(counts).p_value, mode_colours(len(view.modes))
+    colours = mode_colours(len(view.modes))
     with figure(height=2.9) as fig:
         ax = fig.subplots()
         for x, mode in enumerate(view.mode_names):
@@ -58,9 +58,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
         ax.set_title("share of visits that last longer: counted (dots), geometric law (lines)", color=INK)
         legend(fig, ax)
     alt = f"Survival of visits to {len(view.modes)} modes against the geometric law on a logarithmic axis."
-    return Exhibit(
-        KEY, QUESTION, _caption(view, counts, estimate, leaving, p_value), alt, fig, _table(view, counts, estimate)
-    )
+    return Exhibit(KEY, QUESTION, _caption(view, counts, estimate, leaving), alt, fig, _table(view, counts, estimate))
 
 
 def survival(counts: DwellCounts, x: int) -> tuple[Array, Array]:
@@ -73,19 +71,37 @@ def survival(counts: DwellCounts, x: int) -> tuple[Array, Array]:
     return np.asarray(counts.edges[1 : used + 1] - 1.0), np.asarray(alive)
 
 
-def _caption(view: View, counts: DwellCounts, estimate: Estimate, leaving: Array, p_value: Array) -> str:
+def suspicions(view: View, counts: DwellCounts) -> list[str]:
+    """Return a clause for each mode and test that a chain with the given law would hardly fail."""
+    found = []
+    rates = chain.rate_test(counts, _leaving(view))
+    for mode, rate, ages in zip(view.mode_names, rates, chain.hazard_test(counts).p_value, strict=True):
+        if rate < SUSPICIOUS:
+            found.append(f"{mode} is not left as often as alpha and Q say (p = {number(float(rate), 2)})")
+        if ages < SUSPICIOUS:
+            found.append(f"the visits to {mode} do not look geometric (p = {number(float(ages), 2)})")
+    return found
+
+
+def _leaving(view: View) -> Array:
+    law = view.scenario.chain
+    assert law is not None
+    return np.asarray(chain.exit_probability(law.Q, law.alpha))
+
+
+def _caption(view: View, counts: DwellCounts, estimate: Estimate, leaving: Array) -> str:
     parts = [
         f"{mode} {number(estimate.mean_dwell[x])} (law: {number(1 / leaving[x]) if leaving[x] > 0 else '∞'})"
         for x, mode in enumerate(view.mode_names)
     ]
-    known = p_value[np.isfinite(p_value)]
-    if not known.size:
-        test = "too few visits for a test of the law"
-    elif known.min() < SUSPICIOUS:
-        bad = [mode for mode, p in zip(view.mode_names, p_value, strict=True) if p < SUSPICIOUS]
-        test = f"the visits to {listed(bad)} do not look geometric (p = {number(float(known.min()), 2)})"
-    else:
-        test = f"the chance to leave is the same at every age, as far as the data tell (smallest p = {number(float(known.min()), 2)})"
+    rates, ages = chain.rate_test(counts, leaving), chain.hazard_test(counts).p_value
+    test = listed(suspicions(view, counts))
+    if not test:
+        test = f"the mean is what the law says, as far as the data tell (smallest p = {number(float(np.nanmin(rates)), 2)})"
+        if np.isfinite(ages).any():
+            test += (
+                f", and the chance to leave the same at every age (smallest p = {number(float(np.nanmin(ages)), 2)})"
+            )
     total = int(counts.completed.sum())
     return f"Mean visit in steps from {total} completed visits, unfinished ones included: {listed(parts)}; {test}."
 

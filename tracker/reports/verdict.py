@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.chain import hazard_test
 from tracker.metrics.paired import CONFIDENCE, Paired, gap_closed, ratio_of_means
 from tracker.reports.diagnostics import recomputed_difference
-from tracker.reports.dwells import SUSPICIOUS, counts_of
+from tracker.reports.dwells import counts_of, suspicions
 from tracker.reports.exhibit import Answer, Verdict
 from tracker.reports.skew_path import at_bounds, moving
 from tracker.reports.words import counted, interval, listed, number, percent
@@ -176,9 +175,8 @@ def _warnings(view: View, health: dict[str, Health]) -> Iterator[str]:
 def _about_the_chain(view: View) -> Iterator[str]:
     counts = counts_of(view)
     if counts is not None:
-        for mode, p in zip(view.mode_names, hazard_test(counts).p_value, strict=True):
-            if p < SUSPICIOUS:
-                yield f"The visits to {mode} do not look geometric (p = {number(float(p), 2)}): the chain is not the one that was asked for."
+        for suspicion in suspicions(view, counts):
+            yield f"{suspicion[0].upper()}{suspicion[1:]}: the chain is not the one that was asked for."
     if len(view.modes) > 1 and view.switches < FEW_TRIALS and view.scenario.schedule is None:
         yield f"Only {counted(view.switches, 'switch', 'switches')} in the whole run: re-acquisition is hardly measured."
     if view.has_targets and view.switches:

@@ -146,6 +146,7 @@ def summarise_chain(problem: Problem, arrays: Arrays) -> dict[str, Any]:
     counts = chain_statistics.DwellCounts(chain_statistics.age_edges(leaving), **pooled)
     mean = chain_statistics.estimate(counts, plan.alpha).mean_dwell
     p_value = chain_statistics.hazard_test(counts).p_value
+    rate_p_value = chain_statistics.rate_test(counts, leaving)
     summary["dwell"] = [
         {
             "mode": name,
@@ -154,6 +155,7 @@ def summarise_chain(problem: Problem, arrays: Arrays) -> dict[str, Any]:
             "mean": _number(mean[i]),
             "expected": _number(1.0 / leaving[i]) if leaving[i] > 0 else None,
             "p_value": _number(p_value[i]),
+            "rate_p_value": _number(rate_p_value[i]),
         }
         for i, name in enumerate(names)
     ]
