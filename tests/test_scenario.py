@@ -438,6 +438,31 @@ def test_limits_refuse_and_can_be_raised(scenario: Scenario) -> None:
     assert refusals(large, Limits(max_steps=1e13, max_memory=1e13, max_disk=1e13)) == []
 
 
+def test_a_target_far_smaller_than_what_temperature_does_is_warned_of() -> None:
+    """N = 10, H = I, beta = 2: sqrt(tr(H^-1) / beta) = sqrt 5 = 2.24 away, and the default radius is a quarter of 4."""
+    bowls = [
+        {"name": name, "cost": "quadratic", "minimum": [x, *[0.0] * 9], "curvature": np.eye(10).tolist()}
+        for name, x in (("left", -2.0), ("right", 2.0))
+    ]
+    base = load(SCENARIOS[0].with_name("example_a.toml"))
+    sampler = {"name": "plain", "kind": "langevin", "epsilon": 0.01, "beta": 2.0}
+    warm = base.replace(modes=bowls, samplers=[sampler], start=[0.0] * 10, chain={"alpha": 0.1, "Q": base.chain.Q})
+    found = warnings(warm, build_modes(warm))
+    assert len(found) == 1
+    assert 'target.radius: 1 is small where temperature alone keeps "plain" 2.24 away' in found[0]
+    cold = warm.replace(samplers=[{**sampler, "beta": 4.0}])
+    assert warnings(cold, build_modes(cold)) == []
+
+
+def test_records_that_always_meet_the_same_data_are_warned_of() -> None:
+    base = load(SCENARIOS[0].with_name("example_1.toml"))
+    found = warnings(base.replace(record_every=200))
+    assert len(found) == 1
+    assert "record_every: 200 meets 1 of the 100 observations" in found[0]
+    assert found[0].endswith("201 meets all")
+    assert warnings(base.replace(record_every=202)) == []  # half of them
+
+
 def test_a_valley_of_minimisers_is_warned_of() -> None:
     """The distance to 66 points on a line is not the distance to the line."""
     table = {"name": "one", "cost": "polynomial", "variables": ["a", "b"], "formula": "(a - b)^2"}

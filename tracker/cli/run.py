@@ -44,7 +44,7 @@ class Wishes(NamedTuple):
 
 def run_file(file: Path, wishes: Wishes) -> None:
     """Run the scenario in ``file`` and print its summary."""
-    from tracker.scenario import Limits, build_modes, load, refusals, uncertain_distances, warnings
+    from tracker.scenario import Limits, build_modes, doubtful_targets, load, refusals, warnings
 
     if wishes.replace and wishes.resume:
         raise Refused(USAGE, "--replace begins anew, --resume continues: choose one")
@@ -63,7 +63,7 @@ def run_file(file: Path, wishes: Wishes) -> None:
     result = _carried_out(scenario, folder, file, wishes)
     if complete:
         say(f"{folder}: complete already, nothing was left to compute")
-    for warning in uncertain_distances(scenario, build_modes(scenario)):
+    for warning in doubtful_targets(scenario, build_modes(scenario)):
         say(f"warning: {warning}")
     page = write_page(result, wishes)
     if wishes.json:

@@ -13,6 +13,7 @@ from tracker.reports.dwells import counts_of, suspicions
 from tracker.reports.exhibit import Answer, Verdict
 from tracker.reports.skew_path import at_bounds, moving
 from tracker.reports.words import counted, interval, listed, number, percent
+from tracker.scenario.stability import aliased_records, doubtful_targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -166,6 +167,7 @@ def _warnings(view: View, health: dict[str, Health]) -> Iterator[str]:
     missing = int(view.scenario.trials) - view.trials
     if missing > 0:
         yield f"{missing} of {view.scenario.trials} trials are missing: some shards failed."
+    yield from (*aliased_records(view.scenario), *doubtful_targets(view.scenario, view.modes))
     if view.trials < FEW_TRIALS:
         yield f"Only {counted(view.trials, 'trial')}: intervals are rough, and differences between samplers may be chance."
     yield from _about_the_chain(view)

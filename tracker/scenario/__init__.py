@@ -9,7 +9,7 @@ from tracker.scenario.forecast import Limits, PredictedCost, predicted_cost, ref
 from tracker.scenario.model import Scenario, load, parse
 from tracker.scenario.plugins import PluginError
 from tracker.scenario.schema import json_schema
-from tracker.scenario.stability import regime, regimes, stability_limits, uncertain_distances, warnings
+from tracker.scenario.stability import doubtful_targets, regime, regimes, stability_limits, warnings
 
 __all__ = [
     "Limits",
@@ -20,6 +20,7 @@ __all__ = [
     "ScenarioError",
     "build_modes",
     "classifies",
+    "doubtful_targets",
     "initial_law",
     "json_schema",
     "load",
@@ -31,7 +32,6 @@ __all__ = [
     "skew_matrix",
     "stability_limits",
     "step_nanoseconds",
-    "uncertain_distances",
     "warnings",
     "with_settings",
 ]

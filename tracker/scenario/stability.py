@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from tracker import chain as hidden_chain
 from tracker import skew
+from tracker.costs.mixture import MixtureKeys
 from tracker.costs.nearby import Hessians, curvature, observed_hessians
 from tracker.costs.quadratic import QuadraticKeys
 from tracker.samplers.base import SkewKeys
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 SLOW, FAST = 0.1, 10.0
+FEW_PLACES = 0.1  # of a sweep over data
+TOO_SMALL = 2.0  # of the radius of a target: a distance beyond which it is hardly ever met
 ROUNDING = 1e-12  # 3e-4 / 3e-3 is less than 0.1
 
 
@@ -115,20 +120,67 @@ def warnings(scenario: Scenario, modes: Sequence[Mode] | None = None) -> list[st
         late = sum(step >= scenario.steps for step, _ in scenario.schedule.switches)
         if late:
             found.append(f"schedule.switches: {late} of them come after the last step, {scenario.steps - 1}")
+    found += aliased_records(scenario)
     if modes is not None:
-        found += uncertain_distances(scenario, modes)
+        found += doubtful_targets(scenario, modes)
     found += [_too_large(s) for s in stability_limits(scenario, modes) if not s.epsilon < s.limit]
     return found
 
 
-def uncertain_distances(scenario: Scenario, modes: Sequence[Mode]) -> list[str]:
-    """Return a sentence for each mode whose minimisers are a curve or more, of which only points are known."""
-    return [
+def aliased_records(scenario: Scenario) -> list[str]:
+    """Return a sentence for each mode that sweeps over its data, where the records always meet the same few of them."""
+    found = []
+    for keys in scenario.modes:
+        if isinstance(keys, MixtureKeys) and keys.data == "sweep":
+            length, every = keys.stored_data().size, scenario.record_every
+            met = length // math.gcd(length, every)
+            if met < length * FEW_PLACES:
+                better = next(n for n in itertools.count(every + 1) if math.gcd(n, length) == 1)
+                found.append(
+                    f'record_every: {every} meets {met} of the {length} observations that mode "{keys.name}" sweeps over: excess '
+                    f"costs and densities are those there, not averages over a sweep; {better} meets all"
+                )
+    return found
+
+
+def doubtful_targets(scenario: Scenario, modes: Sequence[Mode]) -> list[str]:
+    """Return a sentence for each way in which distances to the minimisers, or targets around them, say little.
+
+    Minimisers may be a curve or more, of which only points are known. And a sampler at inverse temperature beta stays about
+    sqrt(tr(H^-1) / beta) away from a minimiser: a much smaller target is hardly ever met, least of all in many dimensions.
+    """
+    found = [
         f'modes "{keys.name}": its minimisers are not isolated points, and {len(mode.minimisers)} of them stand for all: '
         "distances to them are too large; trust the excess cost"
         for keys, mode in zip(scenario.modes, modes, strict=True)
         if not is_isolated(mode)
     ]
+    spreads = [_spread(mode) for mode in modes]
+    small: dict[str, list[int]] = {}  # in which modes the target is too small for a sampler
+    for sampler in scenario.samplers:
+        for i, mode in enumerate(modes):
+            if spreads[i] > TOO_SMALL**2 * mode.radius2 * float(sampler.beta):
+                small.setdefault(sampler.name, []).append(i)
+    if small:
+        first = next(iter(small))
+        i, beta = small[first][0], next(float(s.beta) for s in scenario.samplers if s.name == first)
+        found.append(
+            f'modes "{scenario.modes[i].name}": target.radius: {math.sqrt(modes[i].radius2):.3g} is small where temperature alone '
+            f'keeps "{first}" {math.sqrt(spreads[i] / beta):.3g} away from the minimiser: re-acquisition and the share of time '
+            f"inside say little (so for {len(small)} of {len(scenario.samplers)} samplers)"
+        )
+    return found
+
+
+def _spread(mode: Mode) -> float:
+    """Return tr(H^-1) at the tightest minimiser; nan where distances are measured in coordinates of the cost's own."""
+    if mode.targets.shape[1] != mode.minimisers.shape[1]:
+        return float("nan")
+    found = []
+    for point in mode.minimisers:
+        values = np.linalg.eigvalsh(curvature(mode.cost, point))
+        found.append(float((1.0 / values).sum()) if values[0] > 0.0 else float("nan"))
+    return min(found)
 
 
 def _too_large(s: StabilityLimit) -> str:
