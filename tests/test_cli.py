@@ -169,7 +169,8 @@ def test_validate_says_what_a_shipped_scenario_means(path: Path) -> None:
     result = invoke("validate", str(path), "--json")
     assert result.exit_code == 0, result.stderr
     facts = json.loads(result.stdout)
-    assert facts["warnings"] == []
+    # the posterior of a logistic regression is wide beside the way between its modes: there accuracy is what counts
+    assert ["target.radius" in text for text in facts["warnings"]] == [True] * path.stem.startswith("logistic")
     scenario = load(path)
     assert facts["scenario"]["sha256"] == scenario.sha256
     assert [m["name"] for m in facts["modes"]] == [m.name for m in scenario.modes]
