@@ -458,3 +458,15 @@ def test_run_ends_with_a_page_unless_told_otherwise(
     assert "writing the report" in done.stderr
     assert f"report: {place / 'report.html'}" in done.stdout.replace("\n", "")
     assert_harmless((place / "report.html").read_text(encoding="utf-8"))
+
+
+def test_a_page_takes_the_place_of_a_page_only(run: tracker.Run, tmp_path: Path) -> None:
+    scenario = tmp_path / "mine.toml"
+    scenario.write_text('name = "mine"\n', encoding="utf-8")
+    with pytest.raises(FileExistsError, match="is no page"):
+        run.report(scenario)
+    assert scenario.read_text(encoding="utf-8") == 'name = "mine"\n'
+    run.report(tmp_path / "page.html")
+    first = (tmp_path / "page.html").read_bytes()
+    run.report(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_bytes() == first

@@ -9,7 +9,7 @@ import numpy as np
 
 from tracker.reports.exhibit import Answer, Exhibit, Item, Omitted, Section, Shown, Table
 from tracker.reports.exhibit import Verdict as Box
-from tracker.reports.page import render
+from tracker.reports.page import render, write
 from tracker.reports.style import COLOURS, LINES, MARKERS, MUTED, figure, legend
 from tracker.reports.words import number
 
@@ -60,7 +60,7 @@ def write_page(verdict: Verdict, out: str | Path) -> Path:
     shown = section(verdict, alone=True)
     title = f"{verdict.scenario}: does {verdict.sampler} converge to its limit?"
     page = folder / "limit.html"
-    page.write_text(render(title, f"T = {verdict.horizon:g}", [shown], box(verdict)), encoding="utf-8")
+    write(page, lambda: render(title, f"T = {verdict.horizon:g}", [shown], box(verdict)))
     for item in shown.items:
         if isinstance(item, Exhibit):
             write_figure(item.figure, folder / f"{item.key}.svg", "svg")

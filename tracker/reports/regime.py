@@ -74,7 +74,7 @@ def theories(view: View) -> tuple[dict[str, Theory], dict[str, str]]:
     for name in view.samplers:
         try:
             known[name] = theory(view, name)
-        except (ValueError, np.linalg.LinAlgError) as problem:
+        except (ValueError, ArithmeticError) as problem:
             unknown[name] = _reason(str(problem), name)
     return known, unknown
 
@@ -102,7 +102,7 @@ def _best(view: View, name: str, limit: float) -> tuple[float, float, str]:
 
     try:
         best = best_step(view.scenario, name)
-    except (ValueError, np.linalg.LinAlgError) as problem:
+    except (ValueError, ArithmeticError) as problem:
         why = str(problem)
         told = why.startswith(PLACE)  # else it is the root finder's: the error is level, but for rounding
         return (
