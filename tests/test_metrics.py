@@ -9,7 +9,15 @@ import pytest
 
 import tracker
 from tracker.bins import WAIT_BITS, bin_edges, bin_of, lower_edge
-from tracker.metrics.averages import final_moments, over_trials, pooled_moments, ratio, time_average
+from tracker.metrics.averages import (
+    curve_over_trials,
+    final_moments,
+    half_width,
+    over_trials,
+    pooled_moments,
+    ratio,
+    time_average,
+)
 from tracker.metrics.recovery import median_wait, recovery, survival
 
 IDENTITY = 1e-12
@@ -153,6 +161,30 @@ def test_over_trials_of_one_or_none():
     assert math.isnan(one.stderr)
     assert math.isnan(none.mean)
     assert math.isnan(none.stderr)
+
+
+STUDENT = {1: 12.706204736, 2: 4.302652730, 9: 2.262157163, 29: 2.045229642}  # 97.5 % quantiles, from any table
+
+
+def test_half_width_is_students_quantile_times_the_standard_error():
+    for freedom, quantile in STUDENT.items():
+        assert half_width(0.5, freedom + 1) == pytest.approx(0.5 * quantile, rel=1e-9)  # digits of the table
+    # each with its own number of trials
+    np.testing.assert_allclose(half_width([1.0, 2.0], [2, 3]), [STUDENT[1], 2 * STUDENT[2]], rtol=1e-9)
+    assert half_width(1.0, 3, 0.99) == pytest.approx(9.924843201, rel=1e-9)
+    assert half_width(1.0, 10**7) == pytest.approx(1.959964, abs=1e-6)
+    assert np.isnan(half_width(np.array([np.nan, 1.0, 1.0]), np.array([5, 1, 0]))).all()
+
+
+def test_a_curve_over_trials_by_hand():
+    """Means 2 and 5; deviations (-1, 1) and (-3, 3): standard errors 1 and 3, on one degree of freedom."""
+    curve = curve_over_trials(np.array([[1.0, 2.0], [3.0, 8.0]]))
+    np.testing.assert_allclose(curve.mean, [2.0, 5.0], rtol=IDENTITY)
+    np.testing.assert_allclose(curve.stderr, [1.0, 3.0], rtol=IDENTITY)
+    np.testing.assert_allclose(curve.reach, [STUDENT[1], 3 * STUDENT[1]], rtol=1e-9)
+    one, none = curve_over_trials(np.ones((1, 4))), curve_over_trials(np.ones((0, 4)))
+    assert (one.mean == 1.0).all()
+    assert np.isnan([one.stderr, one.reach, none.mean, none.stderr, none.reach]).all()
 
 
 def test_ratio_of_nothing_is_nan():

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker.metrics.averages import Average
-from tracker.metrics.paired import CONFIDENCE, Paired, gap_closed, ratio_of_averages, ratio_of_means
+from tracker.metrics.averages import CONFIDENCE, Average
+from tracker.metrics.paired import Paired, gap_closed, ratio_of_averages, ratio_of_means
 from tracker.reports.style import BASELINES
 from tracker.reports.sweep import is_choice, ticks
 

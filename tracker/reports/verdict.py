@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.metrics.paired import CONFIDENCE, Paired, gap_closed, ratio_of_means
+from tracker.metrics.averages import CONFIDENCE
+from tracker.metrics.paired import Paired, gap_closed, ratio_of_means
 from tracker.reports.diagnostics import recomputed_difference
 from tracker.reports.dwells import counts_of, suspicions
 from tracker.reports.exhibit import Answer, Verdict

@@ -87,6 +87,10 @@ class View:
         """Undiverged, shape (T, S)."""
         return np.asarray(self.arrays["diverged"] < 0)
 
+    def lasting(self, name: str) -> int:
+        """In how many trials a sampler did not diverge."""
+        return int(self.kept[:, self.index(name)].sum())
+
     @cached_property
     def recorded(self) -> NDArray[np.int64]:
         """The steps of the records, shape (R,)."""
