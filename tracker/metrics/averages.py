@@ -70,6 +70,11 @@ def half_width(stderr: ArrayLike, trials: ArrayLike, confidence: float = CONFIDE
     return np.asarray(stdtrit(np.asarray(trials) - 1.0, 0.5 + confidence / 2.0) * np.asarray(stderr))
 
 
+def confidence_of_each(comparisons: int) -> float:
+    """Return the confidence of each of several intervals that hold all together with 95 % (Bonferroni)."""
+    return 1.0 - (1.0 - CONFIDENCE) / max(1, comparisons)
+
+
 def ratio(sums: Array, counts: Array) -> Array:
     """Return sums / counts, nan where there is nothing to divide by."""
     return np.divide(sums, counts, out=np.full(np.shape(sums), np.nan), where=counts > 0)

@@ -47,8 +47,8 @@ def exhibit(view: View) -> Exhibit | Omitted:
     """Draw a forest plot of paired ratios to a reference."""
     if view.trials < 2:
         return Omitted(KEY, QUESTION, "one trial: a paired interval needs at least two.")
-    lost = [name for name in view.samplers if not survived(view, name)]
-    if len(lost) == len(view.samplers):
+    lost = [name for name in view.samplers if name not in view.alive]
+    if not view.alive:
         return Omitted(KEY, QUESTION, "every trial of every sampler diverged.")
     reference = reference_of(view)
     others = [name for name in view.names if name != reference and name not in lost]
@@ -72,13 +72,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
 
 def reference_of(view: View) -> str:
     """The first sampler of which a trial survived; standing still, where the run has one sampler only."""
-    alive = (name for name in view.samplers if survived(view, name))
-    return next(alive, "frozen") if len(view.samplers) > 1 else "frozen"
-
-
-def survived(view: View, name: str) -> bool:
-    """Tell whether a trial of a sampler did not diverge."""
-    return bool(view.kept[:, view.index(name)].any())
+    return view.alive[0] if view.alive and len(view.samplers) > 1 else "frozen"
 
 
 def against(view: View, quantity: Quantity, reference: str) -> dict[str, Paired]:

@@ -105,11 +105,10 @@ def _caption(view: View) -> str:
     head = f"Over {view.switches} switches"
     if not view.has_targets:
         return f"{head}, the error by age of the visit; the modes share their minimisers, so re-acquisition has no meaning."
-    lasting = [name for name in view.samplers if view.kept[:, view.index(name)].any()]
-    if not lasting:
+    if not view.alive:
         return f"{head}; every trial of every sampler diverged."
-    medians = {name: view.summary[name]["recovery"]["median"] for name in lasting}
-    censored = {name: view.summary[name]["recovery"]["censored"] for name in lasting}
+    medians = {name: view.summary[name]["recovery"]["median"] for name in view.alive}
+    censored = {name: view.summary[name]["recovery"]["censored"] for name in view.alive}
     reached = {name: median for name, median in medians.items() if median is not None}
     if not reached:
         return f"{head}, no sampler was back inside the target after half of them before the next switch."

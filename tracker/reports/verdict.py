@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.metrics.averages import CONFIDENCE
+from tracker.metrics.averages import CONFIDENCE, confidence_of_each
 from tracker.metrics.paired import Paired, gap_closed, ratio_of_means
+from tracker.reports.contests import confidence_of_best
 from tracker.reports.diagnostics import recomputed_difference
 from tracker.reports.dwells import counts_of, suspicions
 from tracker.reports.exhibit import Answer, Verdict
@@ -47,7 +47,8 @@ def did_it_track(view: View) -> Answer:
         what = "There was nothing to track: the mode never changed."
         error = view.summary[best]["tracking_error"]["mean"]
         return Answer(question, "no switch", f"{what} {best} stayed {number(error)} from the minimiser on average.")
-    closed = closed_gap(view, best)
+    among = len(view.alive)
+    closed = closed_gap(view, best, confidence_of_each(among))  # holds for all of them, so for the one that was chosen
     error, still = view.summary[best]["tracking_error"]["mean"], view.summary["frozen"]["tracking_error"]["mean"]
     facts = (
         f"{best} has a tracking error of {number(error)}, standing still {number(still)}: it closes {percent(closed.estimate)} "
@@ -58,7 +59,8 @@ def did_it_track(view: View) -> Answer:
     if not np.isfinite(closed.low):
         why = "one trial" if view.trials == 1 else f"one of {view.trials} trials did not diverge"
         return Answer(question, "unclear", f"{facts} ({why}, so no interval).", "warn")
-    facts += f" (95 % interval {percent(closed.low)} to {percent(closed.high)})."
+    chosen = f", widened for the choice among {among} samplers" if among > 1 else ""
+    facts += f" (95 % interval {percent(closed.low)} to {percent(closed.high)}{chosen})."
     if closed.low > MOST:
         return Answer(question, "yes", facts, "good")
     if closed.low > 0.0:
@@ -78,19 +80,19 @@ def did_it_track(view: View) -> Answer:
     )
 
 
-def closed_gap(view: View, name: str) -> Paired:
+def closed_gap(view: View, name: str, confidence: float = CONFIDENCE) -> Paired:
     """Return the share of the gap from frozen to oracle that a sampler closes."""
-    error = view.tracking_error
-    return gap_closed(error[:, view.index(name)], error[:, view.index("frozen")], error[:, view.index("oracle")])
+    own, still, known = (view.tracking_error[:, view.index(one)] for one in (name, "frozen", "oracle"))
+    return gap_closed(own, still, known, confidence)
 
 
 def which_sampler(view: View) -> Answer:
-    """Name the sampler with the smallest error, if the paired trials decide; intervals allow for having chosen among all pairs."""
+    """Name the sampler with the smallest error, if the paired trials decide; intervals are those of a contest."""
     question = "Which sampler?"
     best = _smallest(view)
     if best is None:
         return Answer(question, "none", "every trial of every sampler diverged.", "bad")
-    alive = [name for name in view.samplers if view.kept[:, view.index(name)].any()]
+    alive = view.alive
     lost = [name for name in view.samplers if name not in alive]
     gone = f" {listed(lost)} diverged in every trial." if lost else ""  # no trial to compare with
     others = [name for name in alive if name != best]
@@ -99,7 +101,7 @@ def which_sampler(view: View) -> Answer:
         return Answer(question, best, alone)
     if view.trials < 2:
         return Answer(question, "undecided", f"one trial cannot tell samplers apart.{gone}", "warn")
-    confidence = 1.0 - (1.0 - CONFIDENCE) / len(list(combinations(alive, 2)))
+    confidence = confidence_of_best([len(alive)])
     found = {name: _against(view, best, name, confidence) for name in others}
     level = [name for name, pair in found.items() if not pair.high < 1.0]
     beaten = [name for name in others if name not in level]

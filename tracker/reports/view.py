@@ -92,6 +92,11 @@ class View:
         return int(self.kept[:, self.index(name)].sum())
 
     @cached_property
+    def alive(self) -> tuple[str, ...]:
+        """The samplers with a trial that did not diverge."""
+        return tuple(name for name in self.samplers if self.lasting(name))
+
+    @cached_property
     def recorded(self) -> NDArray[np.int64]:
         """The steps of the records, shape (R,)."""
         return np.arange(self.arrays["mode"].shape[1]) * self.scenario.record_every
