@@ -15,9 +15,21 @@ from test_sweep_page import ALPHA, LUCK, swept
 
 import tracker
 from tracker.chain import DwellCounts
-from tracker.reports import basins, dwells, error_over_time, regime, running_mean, skew_path, switches
+from tracker.convergence.verdict import Observable
+from tracker.reports import (
+    basins,
+    dwells,
+    error_over_time,
+    limit,
+    paper_figures,
+    regime,
+    running_mean,
+    skew_path,
+    switches,
+)
 from tracker.reports.contests import contests
 from tracker.reports.exhibit import Exhibit
+from tracker.reports.style import figure
 from tracker.reports.sweep_verdict import did_it_track as sweep_did_it_track
 from tracker.reports.verdict import did_it_track, which_sampler
 from tracker.reports.view import ERROR, INSIDE, STEPS, View
@@ -372,3 +384,24 @@ def test_visits_survive_each_step_of_a_bin() -> None:
     assert ages.tolist() == [1, 3, 7]
     wanted = [3 / 4, 3 / 4 * (5 / 6) ** 2, 3 / 4 * (5 / 6) ** 2 * (9 / 10) ** 4]
     np.testing.assert_allclose(alive, wanted, rtol=IDENTITY)
+
+
+# --- other pages
+
+
+def test_the_intervals_of_the_papers_page_are_students() -> None:
+    """Errors 1, 2, 3, 4, 5 and one trial lost: mean 3, standard error sqrt(2.5 / 5)."""
+    sample = np.array([1.0, np.nan, 2.0, 3.0, 4.0, 5.0])
+    drawn = paper_figures.intervals(["classical"], [sample], "", None, log=False)
+    reach = STUDENT[4] * math.sqrt(0.5)
+    np.testing.assert_allclose(bars(drawn.axes[0])[0][0, :, 0], [3 - reach, 3 + reach], rtol=TABLE)
+
+
+def test_the_bars_of_a_limit_check_are_students_and_stop_above_0() -> None:
+    """Standard errors 0.01 and 1 of five trials: the second bar reaches below 0, where a logarithmic axis has no place."""
+    seen = Observable("E[theta]", 0.0, (0.5, 0.2), (0.01, 1.0), (0.5, -0.2), error_stderr=(0.01, 1.0))
+    with figure() as drawn:
+        limit._draw(drawn.subplots(), 0, seen, np.array([0.2, 0.1]), 5)
+    ends = bars(drawn.axes[0])[0][..., 1]
+    wanted = [[0.5 - 0.01 * STUDENT[4], 0.5 + 0.01 * STUDENT[4]], [0.001 * 0.2, 0.2 + STUDENT[4]]]
+    np.testing.assert_allclose(ends, wanted, rtol=1e-8)  # digits of the table, after a difference
