@@ -29,6 +29,9 @@ MOSTLY_CENSORED = 0.5
 OFTEN_AT_BOUNDS = 0.2
 MOST = 0.5  # of the gap between standing still and knowing the mode that counts as tracking
 WRONG_RECORDS = 1e-9
+# An excess cost below this times 1 + |least cost| is no rounding: a hundred times what the search for minimisers calls equal.
+BELOW_THE_LEAST = -1e-6
+SHOWN = 6  # coordinates of a point
 
 
 def verdict(view: View, health: dict[str, Health]) -> Verdict:
@@ -167,6 +170,7 @@ def _warnings(view: View, health: dict[str, Health]) -> Iterator[str]:
     difference = recomputed_difference(view)
     if difference is not None and difference > WRONG_RECORDS:
         yield f"The recorded errors do not belong to the recorded points and modes (difference {number(difference, 2)}): this result is not to be used."
+    yield from _about_the_minimisers(view)
     missing = int(view.scenario.trials) - view.trials
     if missing > 0:
         yield f"{missing} of {view.scenario.trials} trials are missing: some shards failed."
@@ -175,6 +179,21 @@ def _warnings(view: View, health: dict[str, Health]) -> Iterator[str]:
         yield f"Only {counted(view.trials, 'trial')}: intervals are rough, and differences between samplers may be chance."
     yield from _about_the_chain(view)
     yield from _about_the_samplers(view, health)
+
+
+def _about_the_minimisers(view: View) -> Iterator[str]:
+    """A recorded point with less than the least cost of its mode shows that the search for minimisers missed a deeper one."""
+    excess, modes = view.arrays["excess"], view.arrays["mode"][:, np.newaxis]
+    for x, (name, mode) in enumerate(zip(view.mode_names, view.modes, strict=True)):
+        least = float(np.fmin.reduce(excess, axis=None, where=modes == x, initial=0.0))
+        if least < BELOW_THE_LEAST * (1.0 + abs(mode.floor)):
+            trial, n, record = np.argwhere((excess == least) & (modes == x))[0]
+            theta = view.arrays["theta"][trial, n, record]
+            point = ", ".join(number(float(one)) for one in theta[:SHOWN]) + (", ..." if theta.size > SHOWN else "")
+            yield (
+                f"{name} has a deeper minimum than was found: {view.names[n]} was recorded at θ = ({point}) with an excess cost of "
+                f"{number(least)}, so errors and excess costs are about the wrong point."
+            )
 
 
 def _about_the_chain(view: View) -> Iterator[str]:
@@ -205,9 +224,11 @@ def _about_the_samplers(view: View, health: dict[str, Health]) -> Iterator[str]:
             f"{listed(hot)}: gradient noise adds up to {number(health[worst].any_noise, 2)} times the injected noise in its worst "
             f"direction, so the law is hotter than beta says."
         )
+    for contestant in view.run.problem.contestants:
+        if resets := view.summary[contestant.name]["resets"]:
+            process = "derivative process zeta" if contestant.moves_noise else "tangent process D"
+            yield f"{contestant.name}: the {process} outgrew its limit and was reset {counted(resets, 'time')}."
     for name in moving(view):
-        if view.summary[name]["resets"]:
-            yield f"{name}: the tangent process D outgrew its limit and was reset {view.summary[name]['resets']} times."
         if view.scenario.dimension > 1 and (share := at_bounds(view, name)) > OFTEN_AT_BOUNDS:
             yield f"{name}: S is at its bounds {percent(share)} of the time, so the bounds decide."
     yield from _about_the_start(view)
