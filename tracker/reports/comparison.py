@@ -24,22 +24,24 @@ WIDEST = 50.0  # ratios beyond this factor are drawn at the edge
 
 
 class Quantity(NamedTuple):
-    """Something of which less is better: values (T, S), and whether it is a time that gradients are spent on."""
+    """Something of which less is better: values (T, S), whether it is a time, and whether that is counted in gradients."""
 
     title: str
     values: Array
     is_time: bool = False
+    in_gradients: bool = False
 
 
 def quantities(view: View) -> list[Quantity]:
-    """Return what is compared in this run."""
+    """Return what is compared in this run; times also in gradient evaluations, where samplers take different numbers a step."""
     found = [Quantity("tracking error", view.tracking_error), Quantity("excess cost", view.excess_cost)]
     if np.isfinite(view.restricted_wait).any():
         wait = view.restricted_wait
         found.append(Quantity("time to re-acquire, in steps", wait, is_time=True))
         if len(set(view.evaluations[: len(view.samplers)])) > 1:
-            counted = np.where(view.evaluations > 0, wait * view.evaluations, np.nan)
-            found.append(Quantity("time to re-acquire, in gradient evaluations", counted, is_time=True))
+            work = np.where(view.evaluations > 0, wait * view.evaluations, np.nan)
+            title = "time to re-acquire, in gradient evaluations"
+            found.append(Quantity(title, work, is_time=True, in_gradients=True))
     return found
 
 
@@ -65,9 +67,10 @@ def exhibit(view: View) -> Exhibit | Omitted:
             ax.set_title(quantity.title)
         axes[-1].set_xlabel(f"ratio to {reference} (left of 1 is better)")
     caption = _caption(reference, others, compared)
+    caption += _about_gradients(view) if any(quantity.is_time for quantity, _ in compared) else ""
     caption += f" Not drawn, as all their trials diverged: {listed(lost)}." if lost else ""
     alt = f"Forest plot: ratios of {len(drawn)} samplers to {reference} with 95 % intervals, for {len(compared)} quantities."
-    return Exhibit(KEY, QUESTION, caption, alt, fig, _table(view, reference, compared))
+    return Exhibit(KEY, QUESTION, caption, alt, fig, _table(reference, compared))
 
 
 def reference_of(view: View) -> str:
@@ -113,7 +116,7 @@ def _forest(ax: Axes, view: View, found: dict[str, Paired]) -> None:
 def _caption(reference: str, others: list[str], compared: list[tuple[Quantity, dict[str, Paired]]]) -> str:
     sentences = []
     for quantity, found in compared:
-        if "gradient" in quantity.title or quantity.title == "excess cost":
+        if quantity.in_gradients or quantity.title == "excess cost":
             continue
         real = {name: found[name] for name in others if name not in ("frozen", "oracle") and found[name].estimate > 0}
         if not real:
@@ -131,6 +134,19 @@ def _caption(reference: str, others: list[str], compared: list[tuple[Quantity, d
     return f"{text}. {kinds}; the oracle, with no error, has no place on this axis."
 
 
+def _about_gradients(view: View) -> str:
+    """Say how a time in steps becomes one in gradient evaluations, and what these leave out."""
+    if len(view.samplers) < 2:
+        return ""
+    each = set(view.evaluations[: len(view.samplers)].astype(int).tolist())
+    same = (
+        f" All take {counted(each.pop(), 'gradient')} a step: times compare alike per step and per gradient evaluation."
+    )
+    others = [f"{name} also takes {text} a step" for name, text in view.other_evaluations.items()]
+    left_out = f" Not counted as gradient evaluations: {listed(others)}." if others else ""
+    return f"{'' if each else same}{left_out}"
+
+
 def _how_sure(pair: Paired) -> str:
     wins = f"smaller in {pair.wins} of {counted(pair.trials, 'trial')}"
     if not (np.isfinite(pair.low) and np.isfinite(pair.high)):
@@ -139,22 +155,6 @@ def _how_sure(pair: Paired) -> str:
     return f"95 % interval {interval(pair.low, pair.high)}, {wins}{sure}"
 
 
-def _table(view: View, reference: str, compared: list[tuple[Quantity, dict[str, Paired]]]) -> Table:
-    rows = []
-    base = view.evaluations[view.index(reference)]
-    for quantity, found in compared:
-        for name, pair in found.items():
-            cost = view.evaluations[view.index(name)] / base if base else None
-            worked = pair.estimate * cost if cost and "gradient" not in quantity.title else None
-            rows.append((name, quantity.title, pair.estimate, pair.low, pair.high, pair.wins, pair.trials, worked))
-    columns = (
-        "sampler",
-        "quantity",
-        f"ratio to {reference}",
-        "low",
-        "high",
-        "wins",
-        "trials",
-        "ratio × gradients per step",
-    )
-    return Table(columns, tuple(rows))
+def _table(reference: str, compared: list[tuple[Quantity, dict[str, Paired]]]) -> Table:
+    rows = [(name, quantity.title, *pair) for quantity, found in compared for name, pair in found.items()]
+    return Table(("sampler", "quantity", f"ratio to {reference}", "low", "high", "wins", "trials"), tuple(rows))

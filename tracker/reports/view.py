@@ -11,6 +11,7 @@ import numpy as np
 from tracker.bins import AGE_BITS, WAIT_BITS, bin_edges
 from tracker.metrics.switches import restricted_mean
 from tracker.reports.style import Look, looks
+from tracker.reports.words import counted, listed
 from tracker.runs.summary import per_step
 
 if TYPE_CHECKING:
@@ -118,8 +119,18 @@ class View:
 
     @cached_property
     def evaluations(self) -> Array:
-        """Gradient evaluations per step, shape (S,)."""
+        """Gradient evaluations per step, shape (S,); ``other_evaluations`` come on top."""
         return np.array([self.summary[name]["evaluations"]["gradient"] for name in self.names], dtype=float)
+
+    @cached_property
+    def other_evaluations(self) -> dict[str, str]:
+        """What samplers evaluate in a step beside gradients, e.g. "2 costs"; by name, for those that do."""
+        kinds = (("hessian", "Hessian"), ("cost", "cost"))
+        calls = {name: self.summary[name]["evaluations"] for name in self.samplers}
+        found = {
+            name: listed([counted(row[key], noun) for key, noun in kinds if row[key]]) for name, row in calls.items()
+        }
+        return {name: text for name, text in found.items() if text}
 
     # --- one number per trial and sampler, shape (T, S)
 
