@@ -14,7 +14,8 @@ from tracker.metrics.paired import difference, ratio
 from tracker.reports import comparison
 from tracker.reports.exhibit import Exhibit, Omitted
 from tracker.reports.verdict import did_it_track, which_sampler
-from tracker.reports.view import ERROR, STEPS, View
+from tracker.reports.view import View
+from tracker.runs.summary import ERROR, STEPS
 
 TRIALS = 12
 EASY = np.arange(TRIALS) % 2 == 0

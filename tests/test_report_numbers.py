@@ -32,8 +32,9 @@ from tracker.reports.exhibit import Exhibit
 from tracker.reports.style import figure
 from tracker.reports.sweep_verdict import did_it_track as sweep_did_it_track
 from tracker.reports.verdict import did_it_track, which_sampler
-from tracker.reports.view import ERROR, INSIDE, STEPS, View
+from tracker.reports.view import View
 from tracker.reports.words import interval, percent
+from tracker.runs.summary import ERROR, INSIDE, STEPS
 
 IDENTITY = 1e-12
 TABLE = 1e-9  # digits of the quantiles below, of numbers of order 1 and their differences

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tracker.metrics.switches import mean_per_step
+from tracker.names import FROZEN
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.style import MARKERS, MODES, RULE, figure, legend, mode_colours, some
-from tracker.reports.view import INSIDE, STEPS
 from tracker.reports.words import listed, percent
+from tracker.runs.summary import INSIDE, STEPS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -96,7 +97,7 @@ def _caption(view: View, shares: dict[str, Curve]) -> str:
     text = f"{best} spends {percent(known[best])} of its time within reach of the right minimiser"
     if worst != best:
         text += f", {worst} {percent(known[worst])}"
-    text += f", standing still {percent(total['frozen'])}"
+    text += f", standing still {percent(total[FROZEN])}"
     apart = [name for name in known if np.ptp(shares[name].mean) > 0.1]
     uneven = (
         f"; {listed(apart)} {'does' if len(apart) == 1 else 'do'} better in some modes than in others" if apart else ""

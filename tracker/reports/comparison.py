@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tracker.metrics.paired import Paired, ratio, ratio_of_means
+from tracker.names import BASELINES, FROZEN, ORACLE
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.style import INK, MUTED, RULE, figure
 from tracker.reports.words import counted, interval, listed, number
@@ -59,7 +60,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
     compared = [(quantity, found) for quantity, found in compared if any(pair.estimate > 0 for pair in found.values())]
     if not compared:
         return Omitted(KEY, QUESTION, "no quantity has a ratio in every trial.")
-    drawn = [name for name in others if name != "oracle"]
+    drawn = [name for name in others if name != ORACLE]
     with figure(height=0.45 + len(compared) * (0.42 + 0.19 * len(drawn))) as fig:
         axes = np.atleast_1d(fig.subplots(len(compared), 1))
         for ax, (quantity, found) in zip(axes, compared, strict=True):
@@ -75,7 +76,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
 
 def reference_of(view: View) -> str:
     """The first sampler of which a trial survived; standing still, where the run has one sampler only."""
-    return view.alive[0] if view.alive and len(view.samplers) > 1 else "frozen"
+    return view.alive[0] if view.alive and len(view.samplers) > 1 else FROZEN
 
 
 def against(view: View, quantity: Quantity, reference: str) -> dict[str, Paired]:
@@ -118,7 +119,7 @@ def _caption(reference: str, others: list[str], compared: list[tuple[Quantity, d
     for quantity, found in compared:
         if quantity.in_gradients or quantity.title == "excess cost":
             continue
-        real = {name: found[name] for name in others if name not in ("frozen", "oracle") and found[name].estimate > 0}
+        real = {name: found[name] for name in others if name not in BASELINES and found[name].estimate > 0}
         if not real:
             continue
         best = min(real, key=lambda n: real[n].estimate)

@@ -12,7 +12,7 @@ import numpy as np
 
 from tracker.metrics.averages import Average, confidence_of_each
 from tracker.metrics.paired import Paired, gap_closed, ratio_of_averages, ratio_of_means
-from tracker.reports.style import BASELINES
+from tracker.names import BASELINES, FROZEN, ORACLE
 from tracker.reports.sweep import is_choice, ticks
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Contest(NamedTuple):
         The interval would hold for every candidate of every world at once, so it does for those that were chosen.
         """
         outcome = self.best.outcome
-        own, still, known = (errors_of(outcome, name) for name in (self.best.sampler, "frozen", "oracle"))
+        own, still, known = (errors_of(outcome, name) for name in (self.best.sampler, FROZEN, ORACLE))
         if own is None or still is None or known is None:
             return None
         return gap_closed(own, still, known, confidence_of_each(self.candidates))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tracker.metrics.averages import curve_over_trials
+from tracker.names import FROZEN, ORACLE
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
 from tracker.reports.style import figure, legend, steps_axis
 from tracker.reports.words import number
@@ -82,7 +83,7 @@ def _floor_of_logarithm(view: View, curves: dict[str, Curve]) -> float:
     """Return the lowest point of the samplers where standing still is so far above them that a plain scale would hide them."""
     means = np.array([curves[name].mean for name in view.samplers])
     means = means[np.isfinite(means)]
-    still = float(np.nanmedian(curves["frozen"].mean))
+    still = float(np.nanmedian(curves[FROZEN].mean))
     hidden = means.size and means.min() > 0.0 and still > FAR_ABOVE * float(np.median(means))
     return float(means.min()) if hidden else 0.0
 
@@ -108,8 +109,8 @@ def _caption(view: View, error: dict[str, Curve], bins: int) -> str:
     )
     bands = "bands are 95 % intervals over trials" if view.trials > 1 else "one trial gives no band"
     return (
-        f"In the second half of the run the error is {among}, against {number(late.get('frozen'))} for standing still "
-        f"and {number(late.get('oracle'))} for knowing the mode; {bands}."
+        f"In the second half of the run the error is {among}, against {number(late.get(FROZEN))} for standing still "
+        f"and {number(late.get(ORACLE))} for knowing the mode; {bands}."
     )
 
 

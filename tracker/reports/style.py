@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tracker.names import FROZEN, ORACLE
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -77,7 +79,7 @@ class Look(NamedTuple):
     marker: str
 
 
-BASELINES = {"frozen": Look(MUTED, (0, (1, 2)), "x"), "oracle": Look(INK, (0, (6, 3)), "+")}
+OF_BASELINES = {FROZEN: Look(MUTED, (0, (1, 2)), "x"), ORACLE: Look(INK, (0, (6, 3)), "+")}
 
 
 def looks(names: Sequence[str]) -> dict[str, Look]:
@@ -85,8 +87,8 @@ def looks(names: Sequence[str]) -> dict[str, Look]:
     found: dict[str, Look] = {}
     n = 0
     for name in names:
-        if name in BASELINES:
-            found[name] = BASELINES[name]
+        if name in OF_BASELINES:
+            found[name] = OF_BASELINES[name]
             continue
         # lines and markers shift by one with each round of colours: no two samplers look alike before 36
         shifted = n + n // len(COLOURS)

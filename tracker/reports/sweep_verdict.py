@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracker.names import BASELINES
 from tracker.reports.contests import rows_of
 from tracker.reports.dwells import SUSPICIOUS
 from tracker.reports.exhibit import Answer, Verdict
-from tracker.reports.style import BASELINES
 from tracker.reports.verdict import FEW_TRIALS, MOST, MOSTLY_CENSORED, trust
 from tracker.reports.words import counted, interval, listed, number, percent
 

@@ -10,8 +10,8 @@ from tracker.metrics.recovery import survival
 from tracker.metrics.switches import mean_per_step
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.style import RULE, figure, from_zero, legend, log_axis
-from tracker.reports.view import ERROR, STEPS
 from tracker.reports.words import number, percent
+from tracker.runs.summary import ERROR, STEPS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

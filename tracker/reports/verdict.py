@@ -8,6 +8,7 @@ import numpy as np
 
 from tracker.metrics.averages import CONFIDENCE, confidence_of_each
 from tracker.metrics.paired import Paired, gap_closed, ratio_of_means
+from tracker.names import FROZEN, ORACLE
 from tracker.reports.contests import confidence_of_best
 from tracker.reports.diagnostics import recomputed_difference
 from tracker.reports.dwells import counts_of, suspicions
@@ -52,7 +53,7 @@ def did_it_track(view: View) -> Answer:
         return Answer(question, "no switch", f"{what} {best} stayed {number(error)} from the minimiser on average.")
     among = len(view.alive)
     closed = closed_gap(view, best, confidence_of_each(among))  # holds for all of them, so for the one that was chosen
-    error, still = view.summary[best]["tracking_error"]["mean"], view.summary["frozen"]["tracking_error"]["mean"]
+    error, still = view.summary[best]["tracking_error"]["mean"], view.summary[FROZEN]["tracking_error"]["mean"]
     facts = (
         f"{best} has a tracking error of {number(error)}, standing still {number(still)}: it closes {percent(closed.estimate)} "
         f"of the gap between standing still and knowing the mode"
@@ -85,7 +86,7 @@ def did_it_track(view: View) -> Answer:
 
 def closed_gap(view: View, name: str, confidence: float = CONFIDENCE) -> Paired:
     """Return the share of the gap from frozen to oracle that a sampler closes."""
-    own, still, known = (view.tracking_error[:, view.index(one)] for one in (name, "frozen", "oracle"))
+    own, still, known = (view.tracking_error[:, view.index(one)] for one in (name, FROZEN, ORACLE))
     return gap_closed(own, still, known, confidence)
 
 

@@ -10,9 +10,10 @@ import numpy as np
 
 from tracker.bins import AGE_BITS, WAIT_BITS, bin_edges
 from tracker.metrics.switches import restricted_mean
+from tracker.names import BASELINES
 from tracker.reports.style import Look, looks
 from tracker.reports.words import counted, listed
-from tracker.runs.summary import per_step
+from tracker.runs.summary import ERROR, INSIDE, SQUARE, per_step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from tracker.scenario import Mode, Scenario
 
     Array = NDArray[np.float64]
-
-STEPS, ERROR, SQUARE, INSIDE = range(4)  # of the sums in a run: DESIGN's names are the dataset's axis ``sum``
-BASELINES = ("frozen", "oracle")
 
 
 @dataclass(frozen=True)
