@@ -139,13 +139,11 @@ def _about_gradients(view: View) -> str:
     """Say how a time in steps becomes one in gradient evaluations, and what these leave out."""
     if len(view.samplers) < 2:
         return ""
-    each = set(view.evaluations[: len(view.samplers)].astype(int).tolist())
-    same = (
-        f" All take {counted(each.pop(), 'gradient')} a step: times compare alike per step and per gradient evaluation."
-    )
+    first, *more = set(view.evaluations[: len(view.samplers)].astype(int).tolist())
+    same = f" All take {counted(first, 'gradient')} a step: times compare alike per step and per gradient evaluation."
     others = [f"{name} also takes {text} a step" for name, text in view.other_evaluations.items()]
     left_out = f" Not counted as gradient evaluations: {listed(others)}." if others else ""
-    return f"{'' if each else same}{left_out}"
+    return f"{'' if more else same}{left_out}"
 
 
 def _how_sure(pair: Paired) -> str:
