@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.metrics.averages import Budget
+from tracker.metrics.averages import Budget, half_width
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.style import INK, MUTED, RULE, figure, legend, log_axis
 from tracker.reports.words import listed, number, plain
@@ -159,11 +159,11 @@ def _curves(ax: Axes, view: View, known: dict[str, Theory]) -> None:
         ax.plot(steps, errors, color=look.color, linestyle=look.linestyle)
         ax.plot([t.best], [t.least], "*", color=look.color, markersize=10)  # nan is not drawn
         if row["mean"] is not None:
-            bar = 1.96 * (row["stderr"] or 0.0)
+            reach = 0.0 if row["stderr"] is None else float(half_width(row["stderr"], view.lasting(name)))
             ax.errorbar(
                 [t.problem.epsilon],
                 [row["mean"]],
-                yerr=[bar],
+                yerr=[reach],
                 fmt=look.marker,
                 color=look.color,
                 markeredgecolor=INK,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracker.names import BASELINES
 from tracker.reports.contests import contests, rows_of
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Section, Shown, Table
 from tracker.reports.page import render, write, write_each
 from tracker.reports.provenance import repeated_by
-from tracker.reports.style import BASELINES
 from tracker.reports.sweep import sweep_exhibit
 from tracker.reports.sweep_theory import METRIC, with_theory
 from tracker.reports.sweep_verdict import sweep_verdict
