@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "exponential": {"compiled"},
     "costs": {"compiled", "exponential", "keys", "streams"},
     "samplers": {"compiled", "keys", "names", "streams", "skew", "costs.base"},
-    "scenario": {"chain", "skew", "costs", "samplers", "keys", "compiled"},
+    "scenario": {"chain", "skew", "costs", "samplers", "keys", "compiled", "names"},
     "loop": {"compiled", "bins", "streams", "costs.base", "samplers.base"},
     "simulate": {
         "loop", "scenario", "environment", "costs", "samplers", "streams", "bins", "skew", "compiled",
