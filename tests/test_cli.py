@@ -235,8 +235,8 @@ SUMMARY: dict[str, Any] = {
 
 @pytest.fixture
 def engine(monkeypatch: Any) -> dict[str, Any]:
-    """Stand in for tracker.runs; ``raises`` is what its run raises."""
-    calls: dict[str, Any] = {"raises": None}
+    """Stand in for tracker.runs; ``raises`` is what its run raises, ``page`` what the page of a run raises."""
+    calls: dict[str, Any] = {"raises": None, "page": None}
     module: Any = types.ModuleType("tracker.runs")
 
     def run(scenario: Any, out: Any, executor: Any, *, progress: Any, **options: Any) -> Any:
@@ -246,7 +246,11 @@ def engine(monkeypatch: Any) -> dict[str, Any]:
         if progress is not None:
             for done in range(101):
                 progress(float(done), 100.0, "simulating")
-        return types.SimpleNamespace(summary=SUMMARY, path=out)
+        return types.SimpleNamespace(summary=SUMMARY, path=out, report=report)
+
+    def report(page: Path) -> None:
+        if calls["page"] is not None:
+            raise calls["page"]
 
     module.run = run
     vars(module).update({name: kind for name, kind in vars(errors).items() if isinstance(kind, type)})
@@ -354,6 +358,43 @@ def test_failed_shards_are_exit_code_5(engine: dict[str, Any], monkeypatch: Any)
     assert result.exit_code == 5
     assert "0.25 ± 0.01" in result.stdout  # of the others
     assert "1 shards failed and were left out" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("raises", "code", "says"),
+    [
+        (None, 0, ""),
+        (KeyboardInterrupt(), 130, "interrupted while the page was written"),
+        (KeyError("axes"), 1, "the page could not be written: KeyError: 'axes'"),
+        (OSError(28, "No space left on device"), 2, "the page could not be written: No space left on device"),
+        (MemoryError("5 GB"), 4, "the page could not be written: MemoryError: 5 GB"),
+    ],
+    ids=lambda case: type(case).__name__ if isinstance(case, BaseException) else None,
+)
+@pytest.mark.parametrize("json_", [False, True])
+def test_a_page_that_is_not_written_hides_no_results(
+    engine: dict[str, Any], monkeypatch: Any, raises: Any, code: int, says: str, json_: bool
+) -> None:
+    monkeypatch.delenv("TRACKER_NO_REPORT")
+    engine["page"] = raises
+    result = invoke("run", EXAMPLE_B, "--quiet", "--out", "my runs", *(["--json"] if json_ else []))
+    assert result.exit_code == code
+    if json_:
+        assert json.loads(result.stdout)["samplers"][0]["tracking_error"] == {"mean": 0.25, "stderr": 0.01}
+    else:
+        assert "0.25 ± 0.01" in result.stdout
+        assert ("report: my runs/report.html" in result.stdout) == (code == 0)
+    after = "; the results are complete in my runs. To write it: tracker report 'my runs'\n"
+    assert result.stderr == (says + after if says else "")
+
+
+def test_failed_shards_are_told_before_a_page_that_fails(engine: dict[str, Any], monkeypatch: Any) -> None:
+    monkeypatch.delenv("TRACKER_NO_REPORT")
+    monkeypatch.setitem(SUMMARY, "failed", [{"first": 2, "stop": 4, "error": "MemoryError"}])
+    engine["page"] = KeyError("axes")
+    result = invoke("run", EXAMPLE_B, "--quiet")
+    first, second = result.stderr.splitlines()
+    assert (result.exit_code, "failed and were left out" in first, "KeyError" in second) == (1, True, True)
 
 
 def test_resume_excludes_replace(engine: dict[str, Any]) -> None:

@@ -192,6 +192,31 @@ def test_json_is_one_object(tmp_path: Path) -> None:
     assert facts["points"][1]["samplers"][0]["name"] == "skewed"
 
 
+@pytest.mark.parametrize("broken", ["picture", "page"])
+@pytest.mark.parametrize(("raises", "code"), [(KeyboardInterrupt(), 130), (KeyError("axes"), 1)])
+def test_a_picture_or_page_that_is_not_drawn_hides_no_results(
+    broken: str, raises: BaseException, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.toml").write_text(small(chain__alpha=[0.01, 0.02]).toml())
+    command = ("sweep", tmp_path / "a.toml", "--out", tmp_path / "out", "--quiet")
+
+    def fails(*_: Any) -> None:
+        raise raises
+
+    with monkeypatch.context() as patch:
+        patch.delenv("TRACKER_NO_REPORT")
+        patch.setattr("tracker.cli.sweep.write_picture", fails if broken == "picture" else lambda *_: "a caption")
+        patch.setattr(sweeping.Sweep, "report", fails)
+        found, as_json = invoke(*command), invoke(*command, "--resume", "--json")
+    for result in (found, as_json):
+        assert result.exit_code == code
+        assert f"the results are complete in {tmp_path / 'out'}. To write it: tracker " in result.stderr
+    assert re.search(r"(?m)^ *1 +0.02 .* complete *$", found.stdout)
+    assert [point["state"] for point in json.loads(as_json.stdout)["points"]] == ["complete"] * 2
+    again = invoke(*shlex.split(found.stderr.splitlines()[-1].partition("To write it: tracker ")[2]))
+    assert again.exit_code == 0, again.stderr
+
+
 # --- interruptions
 
 

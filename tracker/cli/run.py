@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.text import Text
 
-from tracker.cli.directory import written_by
+from tracker.cli.directory import drawn_from, written_by
 from tracker.cli.guard import FAILED, INVALID, REFUSED, USAGE, Refused, say
 from tracker.cli.progress import reporter
 from tracker.cli.show import console, number, print_json, table, with_error
@@ -63,15 +63,18 @@ def run_file(file: Path, wishes: Wishes) -> None:
     result = _carried_out(scenario, folder, file, wishes)
     if complete:
         say(f"{folder}: complete already, nothing was left to compute")
-    for warning in doubtful_targets(scenario, build_modes(scenario)):
-        say(f"warning: {warning}")
-    page = write_page(result, wishes)
     if wishes.json:
         print_json(result.summary)
     else:
-        print_summary(result.summary, result.path, page)
-    if failed := result.summary.get("failed"):
-        raise Refused(FAILED, f"{len(failed)} shards failed and were left out; again: {command(file, wishes)}")
+        print_summary(result.summary, result.path)
+    for warning in doubtful_targets(scenario, build_modes(scenario)):
+        say(f"warning: {warning}")
+    failed = result.summary.get("failed")
+    if failed:
+        say(f"{len(failed)} shards failed and were left out; again: {command(file, wishes)}")
+    write_page(result, folder, wishes)
+    if failed:
+        raise Refused(FAILED)
 
 
 def _is_complete(folder: Path) -> bool:
@@ -84,16 +87,19 @@ def _is_complete(folder: Path) -> bool:
         return False
 
 
-def write_page(result: Run | Sweep, wishes: Wishes) -> Path | None:
-    """Write report.html into the directory; the results are there already, so that what fails here loses nothing."""
+def write_page(result: Run | Sweep, folder: Path, wishes: Wishes) -> None:
+    """Write report.html into the directory; the results are there and told already, so that what fails here loses nothing."""
     if not wishes.report or result.path is None:
-        return None
+        return
     from tracker.cli.report import PAGE
 
+    again = ["tracker", "report", str(folder), *(word for name in wishes.plugins for word in ("--allow-plugins", name))]
     if not wishes.quiet:
         say("writing the report")
-    result.report(result.path / PAGE)
-    return result.path / PAGE
+    with drawn_from(folder, "the page", shlex.join(again)):
+        result.report(result.path / PAGE)
+    if not wishes.json:
+        console().print(Text(f"report: {result.path / PAGE}"))
 
 
 def _carried_out(scenario: Scenario, folder: Path, file: Path, wishes: Wishes) -> Run:
@@ -129,7 +135,7 @@ def command(file: Path, wishes: Wishes) -> str:
     return shlex.join([*words, "--resume"])
 
 
-def print_summary(summary: Mapping[str, Any], path: Path | None, page: Path | None = None) -> None:
+def print_summary(summary: Mapping[str, Any], path: Path | None) -> None:
     """Print what came out, for people."""
     screen = console()
     about = summary["scenario"]
@@ -140,8 +146,6 @@ def print_summary(summary: Mapping[str, Any], path: Path | None, page: Path | No
         screen.print(Text(line))
     if path is not None:
         screen.print(Text(f"results: {path}"))
-    if page is not None:
-        screen.print(Text(f"report: {page}"))
 
 
 def _row(sampler: Mapping[str, Any]) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) 
 
 def print_json(value: Any, indent: int | None = None) -> None:
     """Print ``value`` as one JSON object: nan as null, infinity as "inf"."""
-    print(json.dumps(jsonable(value), allow_nan=False, indent=indent))
+    print(json.dumps(jsonable(value), allow_nan=False, indent=indent), flush=True)
 
 
 def number(value: float | None, digits: int = 4) -> str:

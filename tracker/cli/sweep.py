@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from tracker.cli.directory import written_by
+from tracker.cli.directory import drawn_from, written_by
 from tracker.cli.guard import FAILED, INVALID, REFUSED, USAGE, Refused, say
 from tracker.cli.progress import reporter
 from tracker.cli.run import DEFAULT_FOLDER, Wishes, command, write_page
@@ -44,18 +44,24 @@ def sweep_file(file: Path, wishes: Wishes, metric: str) -> None:
     folder = wishes.out if wishes.out is not None else DEFAULT_FOLDER / scenario.name
     again = resuming(file, wishes, metric)
     result = _carried_out(scenario, folder, wishes, again)
-    caption = write_picture(result, metric)
-    page = write_page(result, wishes)
-    if wishes.json:
-        print_json(described(result, metric, caption))
-    else:
-        print_results(result, metric, caption)
-        if page is not None:
-            console().print(Text(f"report: {page}"))
+    if not wishes.json:
+        print_results(result, metric)
     if result.troubled:
         line = f"{len(result.troubled)} of {len(points)} points diverged or failed: {_indices(result.troubled)}"
         failed = any(outcome.state == "failed" for outcome in result.troubled)
-        raise Refused(FAILED, line + (f"; those that failed again: {again}" if failed else ""))
+        say(line + (f"; those that failed again: {again}" if failed else ""))
+    caption = None
+    try:
+        with drawn_from(folder, "the picture", again):
+            caption = write_picture(result, metric)
+    finally:
+        if wishes.json:
+            print_json(described(result, metric, caption))
+    if not wishes.json:
+        console().print(Text(caption))
+    write_page(result, folder, wishes)
+    if result.troubled:
+        raise Refused(FAILED)
 
 
 def _carried_out(scenario: Scenario, folder: Path, wishes: Wishes, again: str) -> Sweep:
@@ -134,7 +140,7 @@ def print_points(points: Sequence[Point], axes: Sequence[Axis]) -> None:
     screen.print(Text(f"{_cut(points)}{len(points)} points, {duration(sweep_cost(points).seconds)} or so on one core"))
 
 
-def print_results(result: Sweep, metric: str, caption: str) -> None:
+def print_results(result: Sweep, metric: str) -> None:
     """Print the metric of every point and sampler."""
     from tracker.runs.tidy import METRICS
 
@@ -147,8 +153,7 @@ def print_results(result: Sweep, metric: str, caption: str) -> None:
         rows.append((str(outcome.point.index), *_values(outcome.point, result.axes), *cells, outcome.state))
     screen.print(Text(f"{result.scenario.name}: {METRICS[metric].title}"))
     screen.print(table(("point", *(axis.address for axis in result.axes), *names, "outcome"), rows))
-    screen.print(Text(f"{_cut(result.outcomes)}{caption}"))
-    screen.print(Text(f"results: {result.path} (sweep.nc, sweep.png, sweep.svg, points/)"))
+    screen.print(Text(f"{_cut(result.outcomes)}results: {result.path} (sweep.nc, sweep.png, sweep.svg, points/)"))
 
 
 def _with_error(data: Any, metric: str, place: tuple[int, ...], n: int) -> str:
@@ -181,7 +186,7 @@ def write_picture(result: Sweep, metric: str) -> str:
     return exhibit.caption
 
 
-def described(result: Sweep, metric: str, caption: str) -> dict[str, Any]:
+def described(result: Sweep, metric: str, caption: str | None) -> dict[str, Any]:
     """Return the sweep as one JSON object."""
     return {
         "scenario": {"name": result.scenario.name, "sha256": result.scenario.sha256, "seed": result.scenario.seed},
