@@ -445,6 +445,51 @@ def test_a_run_of_one_trial_is_resumed_inside_it(tmp_path: Path, monkeypatch: py
     assert names(path) == FINISHED
 
 
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("engine", ["threads", "processes"])
+def test_what_a_snapshot_holds_is_no_progress_of_this_process(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two shards one is kept, and of the other a snapshot: a resume begins there, and only what is new comes on top."""
+    scenario, path, whole = SCENARIO.replace(trials=2, steps=2000), tmp_path / "run", engines.simulate
+
+    def breaks(problem: Any, trials: Any, progress: Any, cancelled: Any, keeper: Any) -> Any:
+        looks = iter(range(30 if 1 in trials else 10**6))
+        return whole(problem, trials, progress, lambda: next(looks, None) is None, keeper)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engines, "simulate", breaks)
+        patch.setattr("tracker.runs.scheduling.ATTEMPTS", 1)
+        tracker.run(scenario, path, 1, shard_size=1, notice=lambda _: None)
+    begun = status_of(path).part
+    assert 0.5 < begun < 1.0
+
+    def waits(problem: Any, trials: Any, progress: Any, *rest: Any) -> Any:
+        def add(more: float) -> None:
+            progress(more)
+            if next(first, None) is not None:
+                time.sleep(0.5)  # long enough to be seen: only what the snapshot holds is told so far
+
+        first = iter([True])
+        return whole(problem, trials, add, *rest)
+
+    monkeypatch.setattr(engines, "simulate", waits)
+    monkeypatch.setattr(execution, "SECONDS_BETWEEN_SIGNS", 0.1)
+    told, signs = list[float](), list[tuple[float, ...]]()
+    monkeypatch.setattr(RunDirectory, "tell_progress", lambda _, *sign: signs.append(sign[:3]))
+
+    def listen(done: float, total: float, note: str) -> None:
+        if note == "running":
+            told.append(done / total)
+
+    run = tracker.run(scenario, path, 1, resume=True, engine=engine, progress=listen)
+    assert told[:3] == pytest.approx([begun] * 3, rel=1e-12)
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+    assert {base / total for _, base, total in signs} == {told[0]}  # what `tracker status` takes the speed from
+    assert run.summary["hash"] == tracker.run(scenario, executor=1).summary["hash"]
+
+
 # --- shards that fail
 
 
