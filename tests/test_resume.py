@@ -618,11 +618,12 @@ def test_killed_and_interrupted_processes_lose_nothing_that_was_kept(tmp_path: P
 # --- from another terminal
 
 
-def test_status_of_a_run_in_every_state(broken_off: Path, tmp_path: Path) -> None:
+def test_status_of_a_run_in_every_state(broken_off: Path, expected: str, tmp_path: Path) -> None:
     path = copy_of(broken_off, tmp_path)
     said = CliRunner().invoke(app, ["status", str(path)]).stdout.splitlines()
     assert said[:2] == ["example-a: resumable", "50 % done, 3 of 6 trials kept (3 of 6 shards)"]
-    assert "--resume continues it" in said[2]
+    assert said[2] == f"to continue: tracker run {path}/scenario.toml --out {path} --resume"
+    command = said[2].partition("tracker ")[2].split()
     with locked(path):
         RunDirectory(path, print).tell_progress(60.0, 50.0, 100.0, time.time() - 5.0)
         status = status_of(path)
@@ -633,7 +634,9 @@ def test_status_of_a_run_in_every_state(broken_off: Path, tmp_path: Path) -> Non
     assert status.seconds_left == pytest.approx(20.0, rel=0.01)
     assert said[0] == f"example-a: running by {facts['holder']}"
     assert said[2].startswith("2 steps/s, 20 s left")
-    tracker.run(SCENARIO, path, resume=True)
+    assert facts["resume"] is None
+    assert CliRunner().invoke(app, command).exit_code == 0
+    assert json.loads((path / "summary.json").read_bytes())["hash"] == expected
     assert CliRunner().invoke(app, ["status", str(path)]).stdout.splitlines()[0] == "example-a: complete"
     (tmp_path / "x.toml").write_text(SCENARIO.toml())
     again = CliRunner().invoke(app, ["run", str(tmp_path / "x.toml"), "--out", str(path), "--resume"])

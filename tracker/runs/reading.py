@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from tracker.runs.errors import CorruptRun, RunDiffers
 from tracker.runs.identity import differences, manifest_of, sha256
 from tracker.runs.netcdf import array_hash, read_result
+from tracker.runs.records import SCENARIO
 from tracker.runs.result import Run
-from tracker.runs.storage import MANIFEST, RESULT, SCENARIO, SUMMARY, hash_of_file, read_manifest
+from tracker.runs.storage import MANIFEST, RESULT, SUMMARY, hash_of_file, read_manifest
 from tracker.scenario import PluginError, ScenarioError, load
 from tracker.simulate import prepare
 
