@@ -20,8 +20,9 @@ from typer.testing import CliRunner
 from tracker.cli import app
 from tracker.cli.progress import Speed, reporter
 from tracker.cli.run import print_summary
+from tracker.cli.warning import say_warnings, warnings_of
 from tracker.plain import jsonable
-from tracker.runs import errors
+from tracker.runs import errors, points_of
 from tracker.scenario import json_schema, load
 
 ROOT = Path(__file__).parents[1]
@@ -186,6 +187,46 @@ def test_validate_warns_of_an_unstable_step() -> None:
     result = invoke("validate", str(ROOT / "scenarios" / "example_a.toml"), "--set", "samplers.skewed.epsilon=1.1")
     assert result.exit_code == 0
     assert result.stderr.startswith('warning: samplers "skewed": epsilon: 1.1 is not mean-square stable in mode "one"')
+
+
+def test_validate_warns_of_swept_steps_point_by_point() -> None:
+    """Beyond epsilon = 2 / Re of an eigenvalue of (I + S) H, which is 1 or more here, |1 - epsilon eigenvalue| > 1."""
+    path = str(ROOT / "scenarios" / "example_a.toml")
+    table = 'sweep={"samplers.skewed.epsilon" = [0.01, 30.0], "trials" = [1, 2]}'
+    result = invoke("validate", path, "--set", table)
+    assert result.exit_code == 0, result.stderr
+    modes = [mode.name for mode in load(Path(path)).modes]
+    assert [line.partition(" is not")[0] for line in result.stderr.splitlines()] == [
+        f'warning: point {n} (samplers.skewed.epsilon = 30.0, trials = {n - 1}): samplers "skewed": epsilon: 30'
+        for n in (2, 3)
+        for _ in modes
+    ]
+    facts = json.loads(invoke("validate", path, "--set", table, "--json").stdout)
+    assert facts["warnings"] == []
+    assert [(point["index"], len(point["warnings"])) for point in facts["point_warnings"]] == [
+        (2, len(modes)),
+        (3, len(modes)),
+    ]
+
+
+def test_warnings_of_points_are_few_lines_and_none_twice(capsys: Any, monkeypatch: Any) -> None:
+    scenario = load(ROOT / "scenarios" / "swapping_wells_sweep.toml")
+    points = points_of(scenario)
+    own = [["of the file", "of all points", *(f"w{n}" for n in range(5) if point.index > 0)] for point in points]
+    say_warnings(points, own, ["of the file"])
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "warning: of all points"
+    assert lines[1] == f"warning: {points[1].label}: w0"
+    assert len(lines) == 11
+    assert lines[-1] == f"... and {5 * (len(points) - 1) - 9} more warnings"
+    # polynomials are linearised at their minimisers; where that would take too long, it is said
+    steep = points_of(
+        load(ROOT / "scenarios" / "swapping_wells_sweep.toml", ['sweep={"samplers.*.epsilon" = [0.5, 1.0]}'])
+    )
+    assert all("not mean-square stable" in "".join(found) for found in warnings_of(steep))
+    monkeypatch.setattr("tracker.cli.warning.MOST_SECONDS", 0.0)
+    assert not any("not mean-square stable" in "".join(found) for found in warnings_of(steep))
+    assert capsys.readouterr().err == "from point 0 on, only the step sizes of quadratic modes are checked\n"
 
 
 def test_validate_says_when_a_run_would_be_refused() -> None:

@@ -137,6 +137,10 @@ def test_a_diverging_point_is_told_and_the_others_go_on(done: tuple[Path, Any]) 
     assert len(told) == 1
     assert re.search(r"skewed diverged in 2 of 2 trials, first at step \d+$", told[0])
     assert "1 of 25 points diverged or failed: 24" in result.stderr
+    warned = [line for line in result.stderr.splitlines() if line.startswith("warning: ")]
+    assert [line.partition(" is not mean-square stable")[0] for line in warned] == [
+        f'warning: {LAST}: samplers "skewed": epsilon: 0.2'
+    ] * len(BASE.modes)
     points = json.loads((folder / "points.json").read_text())["points"]
     assert [point["state"] for point in points] == ["complete"] * 24 + ["diverged"]
     assert json.loads((folder / "sweep.json").read_text())["complete"] is True

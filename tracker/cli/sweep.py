@@ -11,6 +11,7 @@ from tracker.cli.guard import FAILED, INVALID, REFUSED, USAGE, Refused, say
 from tracker.cli.progress import reporter
 from tracker.cli.run import DEFAULT_FOLDER, Wishes, command, write_page
 from tracker.cli.show import console, duration, number, print_json, table
+from tracker.cli.warning import say_warnings, warnings_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,6 +42,7 @@ def sweep_file(file: Path, wishes: Wishes, metric: str) -> None:
         raise Refused(REFUSED, *refused)
     if not wishes.json:
         print_points(points, axes_of(scenario))
+    say_warnings(points, warnings_of(points))
     folder = wishes.out if wishes.out is not None else DEFAULT_FOLDER / scenario.name
     again = resuming(file, wishes, metric)
     result = _carried_out(scenario, folder, wishes, again)

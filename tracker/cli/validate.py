@@ -10,6 +10,7 @@ from rich.text import Text
 from tracker.cli.guard import REFUSED, Refused, say
 from tracker.cli.run import _regime_lines
 from tracker.cli.show import console, duration, number, print_json, table
+from tracker.cli.warning import say_warnings, warnings_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +34,14 @@ def validate_file(
         from tracker.runs import points_of
 
         points = points_of(scenario)
+        of_points = warnings_of(points)
+        new = [[line for line in own if line not in cautions] for own in of_points]
         facts |= {"points": len(points), "predicted": sweep_cost(points)._asdict()}
+        facts["point_warnings"] = [
+            {"index": point.index, "settings": dict(point.settings), "warnings": own}
+            for point, own in zip(points, new, strict=True)
+            if own
+        ]
         refused = sweep_refusals(points, Limits(**limits))
     facts |= {"warnings": cautions, "refusals": refused}
     if json:
@@ -42,6 +50,8 @@ def validate_file(
         _print(facts)
         for caution in cautions:
             say(f"warning: {caution}")
+        if scenario.sweep:
+            say_warnings(points, of_points, cautions)
     if refused:
         raise Refused(REFUSED, *refused)
 
