@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from tracker.cli import app
 from tracker.cli.progress import Speed, reporter
-from tracker.cli.run import print_summary
+from tracker.cli.run import HEAD, SPARE, print_summary
+from tracker.cli.show import console, plus_minus, with_error
 from tracker.cli.warning import say_warnings, warnings_of
 from tracker.plain import jsonable
 from tracker.runs import errors, points_of
@@ -482,6 +484,64 @@ def test_run_refuses_a_sweep_and_says_how_to_run_one_case(engine: dict[str, Any]
 def test_a_summary_without_a_chain_can_be_shown(capsys: Any) -> None:
     print_summary({**SUMMARY, "chain": None, "regime": []}, None)
     assert "chain" not in capsys.readouterr().out
+
+
+LONG = {**SUMMARY["samplers"][0], "name": "a-sampler-with-a-name"}
+
+
+@pytest.mark.parametrize(
+    ("width", "dropped"),
+    [
+        (None, []),
+        (109, []),
+        (108, ["steps/s"]),
+        (88, ["steps/s", "mean square"]),
+        (72, list(SPARE)),
+        (50, None),
+        (20, None),
+    ],
+)
+def test_a_table_fits_the_terminal(width: int | None, dropped: list[str] | None, capsys: Any, monkeypatch: Any) -> None:
+    """The full table has 21 + 14 + 13 + 11 + 15 + 8 + 7 characters of text, 3 between any two columns, 2 at the ends: 109."""
+    terminal = None if width is None else Console(width=width, file=sys.stdout, force_terminal=True, color_system=None)
+    monkeypatch.setattr("tracker.cli.run.console", lambda: terminal or console())
+    wide = {**LONG, "mean_square_error": {"mean": 0.12345, "stderr": 0.01}}
+    print_summary({**SUMMARY, "samplers": [wide, wide], "chain": None, "regime": []}, None)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= (width or 120)
+    text = " ".join(lines)
+    if dropped is None:
+        blocks = [n for n, line in enumerate(lines) if line.startswith("sampler: ")]
+        assert len(blocks) == 2
+        assert all(title in text for title in ("tracking error", "mean square", "steps/s"))
+        return
+    head = next(line for line in lines if "tracking error" in line)
+    assert [title for title in HEAD if title not in head] == [title for title in HEAD if title in dropped]
+    assert len([line for line in lines if re.match(r" a-sampler-with-a-name +0.25 ± 0.01 ", line)]) == 2
+    told = f"left out for want of width: {', '.join(dropped)}"
+    assert (told in lines) == bool(dropped)
+
+
+def test_rounding_is_no_standard_error() -> None:
+    assert with_error({"mean": 1.414, "stderr": 4.1e-16}) == "1.414 ± 0"
+    assert with_error({"mean": -1.414, "stderr": 4.1e-10}) == "-1.414 ± 4.1e-10"
+    assert with_error({"mean": 0.0, "stderr": 0.0}) == "0 ± 0"
+    assert with_error({"mean": 1e-20, "stderr": 1e-21}) == "1e-20 ± 1e-21"
+    assert with_error({"mean": 1.0, "stderr": None}) == "1"
+    assert plus_minus(float("nan"), float("nan")) == "-"
+
+
+def test_output_in_ascii_is_spelt_out(tmp_path: Path) -> None:
+    """As after `export PYTHONIOENCODING=ascii`, or on a terminal that knows no more."""
+    code = "from tracker.cli import main; from tracker.cli.show import console; import sys\n"
+    code += "from tracker.cli.guard import spell_out; spell_out(); console().print('1 ± 2 × é'); print('1 ± 2')"
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, env=env)
+    assert done.stdout == b"1 +- 2 x ?\n1 +- 2\n"
+    arguments = ["run", EXAMPLE_B, "--set", "trials=2", "--set", "steps=40", "--out", str(tmp_path / "run"), "--quiet"]
+    done = subprocess.run([sys.executable, "-m", "tracker", *arguments], check=False, capture_output=True, env=env)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b" +- " in done.stdout
 
 
 def test_quiet_gives_no_progress() -> None:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tracker.cli.guard import CHECK, USAGE, Refused, say
 from tracker.cli.report import opened
-from tracker.cli.show import console, number, print_json, table
+from tracker.cli.show import console, number, print_json, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,7 +42,7 @@ def compare_runs(
     if json:
         print_json({"first": str(first), "second": str(second), "changes": as_rows(changes), "failed": failed})
     else:
-        console().print(table(HEAD, [_row(change) for change in changes], left=2))
+        print_table(console(), HEAD, [_row(change) for change in changes], left=2)
         for line in _diverged(changes):
             console().print(Text(line))
     if out is not None:

@@ -14,7 +14,7 @@ from rich.text import Text
 from tracker.cli.directory import drawn_from, written_by
 from tracker.cli.guard import FAILED, INVALID, REFUSED, USAGE, Refused, say
 from tracker.cli.progress import reporter
-from tracker.cli.show import console, number, print_json, table, with_error
+from tracker.cli.show import console, number, print_json, print_table, with_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tracker.scenario import Scenario
 
 DEFAULT_FOLDER = Path("reports")
+HEAD = ("sampler", "tracking error", "mean square", "excess cost", "recovery [95 %]", "diverged", "steps/s")
+SPARE = ("steps/s", "mean square", "excess cost")  # on a narrow terminal
 P_VALUES = ("rate_p_value", "p_value")  # is a mode left as often as the law says, and at every age alike
 
 
@@ -140,8 +142,7 @@ def print_summary(summary: Mapping[str, Any], path: Path | None) -> None:
     screen = console()
     about = summary["scenario"]
     screen.print(Text(f"{about['name']}: {about['trials']} trials x {about['steps']} steps, seed {about['seed']}"))
-    head = ("sampler", "tracking error", "mean square", "excess cost", "recovery [95 %]", "diverged", "steps/s")
-    screen.print(table(head, [_row(sampler) for sampler in summary["samplers"]]))
+    print_table(screen, HEAD, [_row(sampler) for sampler in summary["samplers"]], spare=SPARE)
     for line in (*_chain_lines(summary.get("chain")), *_regime_lines(summary.get("regime"))):
         screen.print(Text(line))
     if path is not None:

@@ -10,7 +10,7 @@ from tracker.cli.directory import drawn_from, written_by
 from tracker.cli.guard import FAILED, INVALID, REFUSED, USAGE, Refused, say
 from tracker.cli.progress import reporter
 from tracker.cli.run import DEFAULT_FOLDER, Wishes, command, write_page
-from tracker.cli.show import console, duration, number, print_json, table
+from tracker.cli.show import console, duration, plus_minus, print_json, print_table
 from tracker.cli.warning import say_warnings, warnings_of
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def print_points(points: Sequence[Point], axes: Sequence[Axis]) -> None:
     """Print the points before they run."""
     screen = console()
     rows = [(str(point.index), *_values(point, axes)) for point in _some(points)]
-    screen.print(table(("point", *(axis.address for axis in axes)), rows, left=1))
+    print_table(screen, ("point", *(axis.address for axis in axes)), rows)
     screen.print(Text(f"{_cut(points)}{len(points)} points, {duration(sweep_cost(points).seconds)} or so on one core"))
 
 
@@ -154,14 +154,14 @@ def print_results(result: Sweep, metric: str) -> None:
         cells = [_with_error(data, metric, place, n) for n in range(len(names))]
         rows.append((str(outcome.point.index), *_values(outcome.point, result.axes), *cells, outcome.state))
     screen.print(Text(f"{result.scenario.name}: {METRICS[metric].title}"))
-    screen.print(table(("point", *(axis.address for axis in result.axes), *names, "outcome"), rows))
+    print_table(screen, ("point", *(axis.address for axis in result.axes), *names, "outcome"), rows)
     screen.print(Text(f"{_cut(result.outcomes)}results: {result.path} (sweep.nc, sweep.png, sweep.svg, points/)"))
 
 
 def _with_error(data: Any, metric: str, place: tuple[int, ...], n: int) -> str:
     value = float(data[metric].values[(*place, n)])
     stderr = float(data[f"{metric}_stderr"].values[(*place, n)]) if f"{metric}_stderr" in data else float("nan")
-    return number(value) + (f" ± {number(stderr, 2)}" if stderr == stderr and value == value else "")  # noqa: PLR0124
+    return plus_minus(value, stderr)
 
 
 def _values(point: Point, axes: Sequence[Axis]) -> list[str]:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from tracker.cli.guard import REFUSED, Refused, say
 from tracker.cli.run import _regime_lines
-from tracker.cli.show import console, duration, number, print_json, table
+from tracker.cli.show import console, duration, number, print_json, print_table
 from tracker.cli.warning import say_warnings, warnings_of
 
 if TYPE_CHECKING:
@@ -89,12 +89,12 @@ def _print(facts: Mapping[str, Any]) -> None:
         (mode["name"], mode["cost"], _points(mode["minimisers"]), number(mode["lowest_cost"]), number(mode["radius"]))
         for mode in facts["modes"]
     ]
-    screen.print(table(("mode", "cost", "global minimisers", "lowest cost", "target radius"), rows, left=3))
+    print_table(screen, ("mode", "cost", "global minimisers", "lowest cost", "target radius"), rows, left=3)
     rows = [
         (s["sampler"], s["mode"], number(s["epsilon"]), ("" if s["exact"] else "about ") + number(s["limit"]), _with(s))
         for s in facts["stability"]
     ]
-    screen.print(table(("sampler", "mode", "epsilon", "stable below", "with"), rows, left=2))
+    print_table(screen, ("sampler", "mode", "epsilon", "stable below", "with"), rows, left=2)
     for line in _regime_lines(facts["regime"]):
         screen.print(Text(line))
     screen.print(
