@@ -589,6 +589,15 @@ def test_a_machine_that_breaks_every_pool_is_given_up() -> None:
 LONG = ("trials=40", "steps=200_000", "record_every=2000")
 
 
+@pytest.fixture
+def in_the_background() -> Iterator[None]:
+    """Ctrl-C is ignored there, and processes inherit that."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("in_the_background")
 def test_killed_and_interrupted_processes_lose_nothing_that_was_kept(tmp_path: Path) -> None:
     file, folder = tmp_path / "long.toml", tmp_path / "run"
     file.write_text(tracker.parse(SCENARIO.toml(), settings=LONG).toml())
