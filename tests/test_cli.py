@@ -400,7 +400,7 @@ def test_failed_shards_are_exit_code_5(engine: dict[str, Any], monkeypatch: Any)
     result = invoke("run", EXAMPLE_B, "--quiet")
     assert result.exit_code == 5
     assert "0.25 ± 0.01" in result.stdout  # of the others
-    assert "1 shards failed and were left out" in result.stderr
+    assert "failed and left out: 1 shard; again: " in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -437,7 +437,33 @@ def test_failed_shards_are_told_before_a_page_that_fails(engine: dict[str, Any],
     engine["page"] = KeyError("axes")
     result = invoke("run", EXAMPLE_B, "--quiet")
     first, second = result.stderr.splitlines()
-    assert (result.exit_code, "failed and were left out" in first, "KeyError" in second) == (1, True, True)
+    assert (result.exit_code, "failed and left out" in first, "KeyError" in second) == (1, True, True)
+
+
+@pytest.mark.parametrize(("diverged", "code"), [((2, 2), 5), ((2, 1), 0), ((0, 0), 0)])
+def test_a_run_of_which_nothing_is_left_is_exit_code_5(
+    engine: dict[str, Any], monkeypatch: Any, diverged: tuple[int, int], code: int
+) -> None:
+    """Of two trials; the baselines, which never diverge, stand in the same list."""
+    names = (("one", diverged[0]), ("other", diverged[1]), ("frozen", 0), ("oracle", 0))
+    rows = [{**SUMMARY["samplers"][0], "name": name, "diverged": count} for name, count in names]
+    monkeypatch.setitem(SUMMARY, "samplers", rows)
+    result = invoke("run", EXAMPLE_B, "--quiet")
+    assert result.exit_code == code
+    assert ("every trial of every sampler diverged" in result.stderr) == (code == 5)
+    assert "oracle" in result.stdout
+
+
+def test_one_is_not_many(capsys: Any) -> None:
+    one = {**SUMMARY["scenario"], "trials": 1, "steps": 1}
+    print_summary({**SUMMARY, "scenario": one, "chain": {"switches": 1}}, None)
+    out = capsys.readouterr().out
+    assert "example-b: 1 trial x 1 step, seed 1\n" in out
+    assert "chain: 1 switch\n" in out
+    path = str(ROOT / "scenarios" / "example_a.toml")
+    said = invoke("validate", path, "--set", 'sweep={"chain.alpha" = [0.01]}', "--set", "trials=1").stdout
+    assert "dimension 2, 1 trial x 64 steps" in said
+    assert "a sweep of 1 point: " in said
 
 
 def test_resume_excludes_replace(engine: dict[str, Any]) -> None:

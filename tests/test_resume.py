@@ -433,7 +433,7 @@ def test_a_run_of_one_trial_is_resumed_inside_it(tmp_path: Path, monkeypatch: py
     assert names(path / "checkpoints") == ["000000.npz"]
     parts = [status_of(path, verify=verify).part for verify in (None, True, False)]
     said = CliRunner().invoke(app, ["status", str(path)]).stdout.splitlines()
-    assert said[1] == f"{100 * parts[0]:.3g} % done, 0 of 1 trials kept (0 of 1 shards)"
+    assert said[1] == f"{100 * parts[0]:.3g} % done, 0 of 1 trial kept (0 of 1 shard)"
     whole_calls, told = [], list[float]()
     monkeypatch.setattr(simulate, "advance", lambda *given: whole_calls.append(given[8].start) or advance(*given))
     monkeypatch.setattr(engines, "simulate", lambda p, t, _, *rest: whole(p, t, told.append, *rest))

@@ -15,6 +15,7 @@ from tracker.cli.directory import drawn_from, written_by
 from tracker.cli.guard import FAILED, INVALID, REFUSED, USAGE, Refused, say
 from tracker.cli.progress import reporter
 from tracker.cli.show import console, number, print_json, print_table, with_error
+from tracker.reports.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,10 +74,25 @@ def run_file(file: Path, wishes: Wishes) -> None:
         say(f"warning: {warning}")
     failed = result.summary.get("failed")
     if failed:
-        say(f"{len(failed)} shards failed and were left out; again: {command(file, wishes)}")
+        say(f"failed and left out: {counted(len(failed), 'shard')}; again: {command(file, wishes)}")
+    lost = all_diverged(result.summary)
+    if lost:
+        say(
+            "every trial of every sampler diverged: smaller steps (epsilon) may help; tracker validate tells the limits"
+        )
     write_page(result, folder, wishes)
-    if failed:
+    if failed or lost:
         raise Refused(FAILED)
+
+
+def all_diverged(summary: Mapping[str, Any]) -> bool:
+    """Tell whether nothing is left to measure: the baselines never diverge, and do not count."""
+    from tracker.samplers.baselines import BASELINES
+
+    trials = summary["scenario"]["trials"] - sum(shard["stop"] - shard["first"] for shard in summary.get("failed", ()))
+    return trials > 0 and all(
+        row.get("diverged", 0) == trials for row in summary["samplers"] if row["name"] not in BASELINES
+    )
 
 
 def _is_complete(folder: Path) -> bool:
@@ -141,12 +157,17 @@ def print_summary(summary: Mapping[str, Any], path: Path | None) -> None:
     """Print what came out, for people."""
     screen = console()
     about = summary["scenario"]
-    screen.print(Text(f"{about['name']}: {about['trials']} trials x {about['steps']} steps, seed {about['seed']}"))
+    screen.print(Text(f"{about['name']}: {size_of(about)}"))
     print_table(screen, HEAD, [_row(sampler) for sampler in summary["samplers"]], spare=SPARE)
     for line in (*_chain_lines(summary.get("chain")), *_regime_lines(summary.get("regime"))):
         screen.print(Text(line))
     if path is not None:
         screen.print(Text(f"results: {path}"))
+
+
+def size_of(about: Mapping[str, Any]) -> str:
+    """Return how large a run is, and its seed."""
+    return f"{counted(about['trials'], 'trial')} x {counted(about['steps'], 'step')}, seed {about['seed']}"
 
 
 def _row(sampler: Mapping[str, Any]) -> tuple[str, ...]:
@@ -170,7 +191,7 @@ def _recovery(recovery: Mapping[str, Any] | None) -> str:
 def _chain_lines(chain: Mapping[str, Any] | None) -> Iterator[str]:
     if not chain:
         return
-    yield f"chain: {chain.get('switches', 0)} switches"
+    yield f"chain: {counted(chain.get('switches', 0), 'switch', 'switches')}"
     for dwell in chain.get("dwell") or ():
         counts = f"{dwell['completed']} completed, {dwell['censored']} censored"
         rate, ages = (f"p = {p:.2g}" if (p := dwell.get(key)) is not None else "no test" for key in P_VALUES)

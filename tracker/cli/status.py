@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tracker.cli.guard import EXISTS, Refused
 from tracker.cli.show import duration, print_json
+from tracker.reports.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,7 +57,7 @@ def _lines(status: Status | SweepStatus) -> Iterator[str]:
     yield f"{status.name}: {status.state}{who}"
     yield from _points(status) if isinstance(status, SweepStatus) else _shards(status)
     if status.damaged:
-        yield f"{status.damaged} damaged files were put aside and their shards computed again"
+        yield f"put aside, and computed again: {counted(status.damaged, 'damaged file')}"
     if status.unusable and status.state != "complete":
         yield f"missing or damaged, computed again on resume: {_some(status.unusable)}"
     if not status.verified and status.state != "running":
@@ -66,7 +67,8 @@ def _lines(status: Status | SweepStatus) -> Iterator[str]:
 
 
 def _shards(status: Status) -> Iterator[str]:
-    kept = f"{status.trials_done} of {status.trials} trials kept ({status.shards_done} of {status.shards} shards)"
+    trials, shards = counted(status.trials, "trial"), counted(status.shards, "shard")
+    kept = f"{status.trials_done} of {trials} kept ({status.shards_done} of {shards})"
     yield f"{100 * status.part:.3g} % done, {kept}"
     yield from _pace(status)
     for shard in status.failed:
@@ -76,13 +78,13 @@ def _shards(status: Status) -> Iterator[str]:
 def _points(status: SweepStatus) -> Iterator[str]:
     now = status.under_way
     here = f"; {now.label} at {100 * now.part:.3g} %" if now is not None else ""
-    yield f"{100 * status.part:.3g} % done, {status.points_done} of {status.points} points complete{here}"
+    yield f"{100 * status.part:.3g} % done, {status.points_done} of {counted(status.points, 'point')} complete{here}"
     yield from _pace(status)
     wrong = sorted((*status.failed, *status.diverged), key=lambda point: point.index)
     for point in wrong[:MOST_NAMES]:
         yield f"{point.label} {point.state}: {point.message}"
     if len(wrong) > MOST_NAMES:
-        yield f"... and {len(wrong) - MOST_NAMES} more points failed or diverged"
+        yield f"... and {counted(len(wrong) - MOST_NAMES, 'more point')} failed or diverged"
 
 
 def _pace(status: Status | SweepStatus) -> Iterator[str]:

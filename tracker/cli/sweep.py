@@ -12,6 +12,7 @@ from tracker.cli.progress import reporter
 from tracker.cli.run import DEFAULT_FOLDER, Wishes, command, write_page
 from tracker.cli.show import console, duration, plus_minus, print_json, print_table
 from tracker.cli.warning import say_warnings, warnings_of
+from tracker.reports.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +50,9 @@ def sweep_file(file: Path, wishes: Wishes, metric: str) -> None:
     if not wishes.json:
         print_results(result, metric)
     if result.troubled:
-        line = f"{len(result.troubled)} of {len(points)} points diverged or failed: {_indices(result.troubled)}"
+        line = (
+            f"{len(result.troubled)} of {counted(len(points), 'point')} diverged or failed: {_indices(result.troubled)}"
+        )
         failed = any(outcome.state == "failed" for outcome in result.troubled)
         say(line + (f"; those that failed again: {again}" if failed else ""))
     caption = None
@@ -117,7 +120,7 @@ def sweep_refusals(points: Sequence[Point], limits: Limits) -> list[str]:
     """Return a line for each limit that the sweep would break: steps and disk of all points, memory of the largest."""
     from tracker.scenario.forecast import broken_limits
 
-    return broken_limits(sweep_cost(points), limits, f"{len(points)} points")
+    return broken_limits(sweep_cost(points), limits, counted(len(points), "point"))
 
 
 def resuming(file: Path, wishes: Wishes, metric: str) -> str:
@@ -139,7 +142,9 @@ def print_points(points: Sequence[Point], axes: Sequence[Axis]) -> None:
     screen = console()
     rows = [(str(point.index), *_values(point, axes)) for point in _some(points)]
     print_table(screen, ("point", *(axis.address for axis in axes)), rows)
-    screen.print(Text(f"{_cut(points)}{len(points)} points, {duration(sweep_cost(points).seconds)} or so on one core"))
+    screen.print(
+        Text(f"{_cut(points)}{counted(len(points), 'point')}, {duration(sweep_cost(points).seconds)} or so on one core")
+    )
 
 
 def print_results(result: Sweep, metric: str) -> None:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from tracker.cli.guard import REFUSED, Refused, say
-from tracker.cli.run import _regime_lines
+from tracker.cli.run import _regime_lines, size_of
 from tracker.cli.show import console, duration, number, print_json, print_table
 from tracker.cli.warning import say_warnings, warnings_of
+from tracker.reports.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -83,8 +84,7 @@ def _print(facts: Mapping[str, Any]) -> None:
     from tracker.scenario.forecast import size
 
     screen, about, cost = console(), facts["scenario"], facts["predicted"]
-    counts = f"{about['trials']} trials x {about['steps']} steps, seed {about['seed']}"
-    screen.print(Text(f"{about['name']}: valid; dimension {about['dimension']}, {counts}"))
+    screen.print(Text(f"{about['name']}: valid; dimension {about['dimension']}, {size_of(about)}"))
     rows = [
         (mode["name"], mode["cost"], _points(mode["minimisers"]), number(mode["lowest_cost"]), number(mode["radius"]))
         for mode in facts["modes"]
@@ -106,7 +106,7 @@ def _print(facts: Mapping[str, Any]) -> None:
 
 
 def _what(facts: Mapping[str, Any]) -> str:
-    return f"a sweep of {facts['points']} points" if "points" in facts else "a run"
+    return f"a sweep of {counted(facts['points'], 'point')}" if "points" in facts else "a run"
 
 
 def _points(points: Any) -> str:

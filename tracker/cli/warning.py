@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from tracker.cli.guard import say
+from tracker.reports.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -43,4 +44,4 @@ def say_warnings(points: Sequence[Point], found: Sequence[Sequence[str]], given:
     for line in lines[:MOST_LINES]:
         say(line)
     if len(lines) > MOST_LINES:
-        say(f"... and {len(lines) - MOST_LINES} more warnings")
+        say(f"... and {counted(len(lines) - MOST_LINES, 'more warning')}")
