@@ -654,6 +654,20 @@ def test_status_of_a_run_in_every_state(broken_off: Path, expected: str, tmp_pat
     assert (nowhere.exit_code, "no run" in nowhere.stderr) == (7, True)
 
 
+@pytest.mark.parametrize("command", [("report",), ("export", "--csv", "x"), ("compare", ".")])
+def test_a_run_that_is_not_finished_is_not_read_and_says_who_finishes_it(
+    broken_off: Path, command: tuple[str, ...], tmp_path: Path
+) -> None:
+    path = copy_of(broken_off, tmp_path)
+    arguments = [command[0], str(path), *command[1:]]
+    with locked(path):
+        busy = CliRunner().invoke(app, arguments)
+        assert f"it is being written by {living_holder(path)}\n" in busy.stderr
+    idle = CliRunner().invoke(app, arguments)
+    assert f"not finished; tracker run {path}/scenario.toml --out {path} --resume finishes it\n" in idle.stderr
+    assert (busy.exit_code, idle.exit_code) == (7, 7)
+
+
 def test_status_counts_only_what_a_resume_would_trust(broken_off: Path, tmp_path: Path) -> None:
     path = copy_of(broken_off, tmp_path)
     victim = path / "shards" / "000001.npz"

@@ -23,6 +23,7 @@ from typer.testing import CliRunner
 import tracker
 from tracker.cli import app
 from tracker.runs import axes_of, points_of, sweeping
+from tracker.runs.locking import living_holder, locked
 from tracker.runs.storage import RunDirectory
 from tracker.scenario import with_settings
 
@@ -404,6 +405,9 @@ def test_status_of_a_sweep_that_is_under_way_and_of_one_that_was_broken_off(
     assert [one["index"] for one in facts["failed"]] == [1]
     again = lines[-1].removeprefix("to continue: tracker ")
     assert shlex.split(again) == ["sweep", f"{out}/scenario.toml", "--out", str(out), "--resume"]
+    assert f"not finished; tracker {again} finishes it" in invoke("report", out).stderr
+    with locked(out):
+        assert f"the sweep is not finished: it is being written by {living_holder(out)}" in invoke("report", out).stderr
     assert invoke(*shlex.split(again)).exit_code == 5  # points 0 and 1 diverge
     alone = tracker.sweep(scenario, executor=1)
     assert hashes(out) == [outcome.summary and outcome.summary["hash"] for outcome in alone.outcomes]

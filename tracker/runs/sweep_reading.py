@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tracker.runs.errors import CorruptRun
-from tracker.runs.identity import continuing
 from tracker.runs.points import axes_of, points_of
-from tracker.runs.reading import open_run, stored_scenario
+from tracker.runs.reading import not_finished, open_run, stored_scenario
 from tracker.runs.records import SCENARIO
 from tracker.runs.sweeping import POINTS, SWEEP, TABLE, Outcome, Sweep, ended, read_sweep_manifest
 
@@ -44,7 +43,7 @@ def open_sweep(path: str | Path, scenario: Scenario | None = None, *, plugins: S
     path = given.resolve()
     manifest = read_sweep_manifest(path)
     if not manifest.complete:
-        raise CorruptRun(path, f"the sweep is not finished; {continuing('sweep', given, manifest)} finishes it")
+        raise CorruptRun(path, not_finished("sweep", given, manifest))
     scenario = scenario or stored_scenario(path, manifest, plugins)
     points, entries = points_of(scenario), entries_of(path)
     if [f"{POINTS}/{point.folder}" for point in points] != [entry["folder"] for entry in entries]:
