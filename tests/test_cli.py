@@ -484,13 +484,15 @@ def test_progress_of_a_resumed_run_counts_only_what_is_new(capsys: Any) -> None:
 
 def test_a_bar_takes_speed_and_time_from_what_is_new(monkeypatch: Any) -> None:
     """A sweep that goes on: its second point was kept up to 60 of its 100 steps, and takes ten more in two seconds."""
-    now = iter([0.0, 1.0, 2.0, 4.0, 4.0])
+    now = iter([0.0, 1.0, 2.0, 4.0, 4.0, 10.0, 12.0])
     monkeypatch.setattr("tracker.cli.progress.time", types.SimpleNamespace(monotonic=lambda: next(now)))
     speed = Speed()
     speed.look(100.0, "point 2 of 3: compiling")
     speed.look(160.0, "point 2 of 3: running")
     assert list(speed.pace(170.0, 300.0)) == ["5 steps/s", "26 s left"]
     assert list(speed.pace(160.0, 300.0)) == []
+    speed.look(170.0, "point 2 of 3: running")  # the first steps, after eight seconds of something else
+    assert list(speed.pace(190.0, 300.0)) == ["10 steps/s", "11 s left"]
 
 
 def test_a_defect_of_ours_is_not_disguised(engine: dict[str, Any]) -> None:

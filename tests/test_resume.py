@@ -486,7 +486,8 @@ def test_what_a_snapshot_holds_is_no_progress_of_this_process(
     assert told[:3] == pytest.approx([begun] * 3, rel=1e-12)
     assert told == sorted(told)
     assert told[-1] == 1.0
-    assert {base / total for _, base, total in signs} == {told[0]}  # what `tracker status` takes the speed from
+    # what `tracker status` takes the speed from: the place from which this process went on, or the first new one
+    assert {base / total for _, base, total in signs} <= {told[0], min(part for part in told if part > told[0])}
     assert run.summary["hash"] == tracker.run(scenario, executor=1).summary["hash"]
 
 

@@ -51,19 +51,26 @@ def _bar() -> Iterator[Progress]:
 
 
 class Speed:
-    """Steps per second in the present phase, which its note names: neither compiling nor what was kept is stepping."""
+    """Steps per second in the present phase, which its note names: neither compiling nor what was kept is stepping.
+
+    A resumed run first replays its chain. So the clock starts with the first steps, unless there are no more than those.
+    """
 
     def __init__(self) -> None:
-        self._began, self._base, self._phase = time.monotonic(), 0.0, ""
+        self._phase = ""
+        self._marks = [(time.monotonic(), 0.0)]  # when a phase began, and when its first steps were told; steps done
 
     def look(self, done: float, phase: str) -> None:
-        """Notice where a phase begins."""
+        """Notice where a phase begins, and its first steps."""
         if phase != self._phase:
-            self._began, self._base, self._phase = time.monotonic(), done, phase
+            self._phase, self._marks = phase, [(time.monotonic(), done)]
+        elif len(self._marks) == 1 and done > self._marks[0][1]:
+            self._marks.append((time.monotonic(), done))
 
     def of(self, done: float) -> float:
         """Return the speed."""
-        return (done - self._base) / max(time.monotonic() - self._began, 1e-9)
+        began, base = self._marks[-1] if done > self._marks[-1][1] else self._marks[0]
+        return (done - base) / max(time.monotonic() - began, 1e-9)
 
     def pace(self, done: float, total: float) -> Iterator[str]:
         """Give the speed and the time that is left, for people, as far as they are known."""

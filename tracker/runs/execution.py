@@ -168,7 +168,7 @@ def compute(
     total = per_trial * problem.scenario.trials
     tasks = [_task(problem, manifest, directory, n, trials) for n, trials in enumerate(shards) if n not in kept]
     base = per_trial * sum(len(shards[index]) for index in kept) + sum(task.held for task in tasks)
-    began, told, new = time.time(), 0.0, 0.0
+    began, start, told, new = time.time(), base, 0.0, 0.0
 
     def commit(task: Task, shard: Stored) -> None:
         nonlocal new
@@ -178,12 +178,14 @@ def compute(
         new += per_trial * len(shards[task.shard]) - task.held
 
     def tell(under_way: float) -> None:
-        nonlocal told
+        nonlocal began, start, told
         done = base + new + under_way
+        if start == base < done:  # what a shard does first is no stepping: it replays the chain up to its snapshot
+            began, start = time.time(), done
         how.progress(done, total, "running")
         if directory is not None and time.time() - max(began, told) > SECONDS_BETWEEN_SIGNS:
             told = time.time()
-            directory.tell_progress(done, base, total, began)
+            directory.tell_progress(done, start, total, began)
 
     how.progress(base, total, "running")
     if not tasks:

@@ -159,7 +159,7 @@ class RunDirectory:
         files.remove(self.path / CHECKPOINTS / name)
 
     def tell_progress(self, done: float, base: float, total: float, began: float) -> None:
-        """Say how far the run is, and where this process took over, for ``tracker status``; not worth an error."""
+        """Say how far the run is, and where and when this process began to step, for ``tracker status``; not worth an error."""
         line = json.dumps({"done": done, "base": base, "total": total, "began": began, "at": time.time()})
         try:
             files.write_file(self.path / PROGRESS, line.encode(), lasting=False)
