@@ -92,7 +92,7 @@ def kept_entries(folder: Path) -> dict[int, Entry]:
 
 
 ZYGOTE = """
-import json, os, sys
+import json, os, signal, sys
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import tracker, xarray, h5netcdf
 from tracker.cli import app
@@ -105,6 +105,7 @@ print("ready", flush=True)
 for line in sys.stdin:
     pid = os.fork()
     if pid == 0:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored, if the tests run in the background
         order = json.loads(line)
         out = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(out, 1), os.dup2(out, 2)

@@ -15,13 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from tracker.cli import app
-from tracker.cli.progress import reporter
-from tracker.cli.run import print_summary
+from tracker.cli.progress import Speed, reporter
+from tracker.cli.run import HEAD, SPARE, print_summary
+from tracker.cli.show import console, plus_minus, with_error
+from tracker.cli.warning import say_warnings, warnings_of
 from tracker.plain import jsonable
-from tracker.runs import errors
+from tracker.runs import errors, points_of
 from tracker.scenario import json_schema, load
 
 ROOT = Path(__file__).parents[1]
@@ -188,6 +191,46 @@ def test_validate_warns_of_an_unstable_step() -> None:
     assert result.stderr.startswith('warning: samplers "skewed": epsilon: 1.1 is not mean-square stable in mode "one"')
 
 
+def test_validate_warns_of_swept_steps_point_by_point() -> None:
+    """Beyond epsilon = 2 / Re of an eigenvalue of (I + S) H, which is 1 or more here, |1 - epsilon eigenvalue| > 1."""
+    path = str(ROOT / "scenarios" / "example_a.toml")
+    table = 'sweep={"samplers.skewed.epsilon" = [0.01, 30.0], "trials" = [1, 2]}'
+    result = invoke("validate", path, "--set", table)
+    assert result.exit_code == 0, result.stderr
+    modes = [mode.name for mode in load(Path(path)).modes]
+    assert [line.partition(" is not")[0] for line in result.stderr.splitlines()] == [
+        f'warning: point {n} (samplers.skewed.epsilon = 30.0, trials = {n - 1}): samplers "skewed": epsilon: 30'
+        for n in (2, 3)
+        for _ in modes
+    ]
+    facts = json.loads(invoke("validate", path, "--set", table, "--json").stdout)
+    assert facts["warnings"] == []
+    assert [(point["index"], len(point["warnings"])) for point in facts["point_warnings"]] == [
+        (2, len(modes)),
+        (3, len(modes)),
+    ]
+
+
+def test_warnings_of_points_are_few_lines_and_none_twice(capsys: Any, monkeypatch: Any) -> None:
+    scenario = load(ROOT / "scenarios" / "swapping_wells_sweep.toml")
+    points = points_of(scenario)
+    own = [["of the file", "of all points", *(f"w{n}" for n in range(5) if point.index > 0)] for point in points]
+    say_warnings(points, own, ["of the file"])
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "warning: of all points"
+    assert lines[1] == f"warning: {points[1].label}: w0"
+    assert len(lines) == 11
+    assert lines[-1] == f"... and {5 * (len(points) - 1) - 9} more warnings"
+    # polynomials are linearised at their minimisers; where that would take too long, it is said
+    steep = points_of(
+        load(ROOT / "scenarios" / "swapping_wells_sweep.toml", ['sweep={"samplers.*.epsilon" = [0.5, 1.0]}'])
+    )
+    assert all("not mean-square stable" in "".join(found) for found in warnings_of(steep))
+    monkeypatch.setattr("tracker.cli.warning.MOST_SECONDS", 0.0)
+    assert not any("not mean-square stable" in "".join(found) for found in warnings_of(steep))
+    assert capsys.readouterr().err == "from point 0 on, only the step sizes of quadratic modes are checked\n"
+
+
 def test_validate_says_when_a_run_would_be_refused() -> None:
     path = str(ROOT / "scenarios" / "example_a.toml")
     assert invoke("validate", path, "--set", "trials=1_000_000_000").exit_code == 4
@@ -235,8 +278,8 @@ SUMMARY: dict[str, Any] = {
 
 @pytest.fixture
 def engine(monkeypatch: Any) -> dict[str, Any]:
-    """Stand in for tracker.runs; ``raises`` is what its run raises."""
-    calls: dict[str, Any] = {"raises": None}
+    """Stand in for tracker.runs; ``raises`` is what its run raises, ``page`` what the page of a run raises."""
+    calls: dict[str, Any] = {"raises": None, "page": None}
     module: Any = types.ModuleType("tracker.runs")
 
     def run(scenario: Any, out: Any, executor: Any, *, progress: Any, **options: Any) -> Any:
@@ -246,7 +289,11 @@ def engine(monkeypatch: Any) -> dict[str, Any]:
         if progress is not None:
             for done in range(101):
                 progress(float(done), 100.0, "simulating")
-        return types.SimpleNamespace(summary=SUMMARY, path=out)
+        return types.SimpleNamespace(summary=SUMMARY, path=out, report=report)
+
+    def report(page: Path) -> None:
+        if calls["page"] is not None:
+            raise calls["page"]
 
     module.run = run
     vars(module).update({name: kind for name, kind in vars(errors).items() if isinstance(kind, type)})
@@ -353,7 +400,70 @@ def test_failed_shards_are_exit_code_5(engine: dict[str, Any], monkeypatch: Any)
     result = invoke("run", EXAMPLE_B, "--quiet")
     assert result.exit_code == 5
     assert "0.25 ± 0.01" in result.stdout  # of the others
-    assert "1 shards failed and were left out" in result.stderr
+    assert "failed and left out: 1 shard; again: " in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("raises", "code", "says"),
+    [
+        (None, 0, ""),
+        (KeyboardInterrupt(), 130, "interrupted while the page was written"),
+        (KeyError("axes"), 1, "the page could not be written: KeyError: 'axes'"),
+        (OSError(28, "No space left on device"), 2, "the page could not be written: No space left on device"),
+        (MemoryError("5 GB"), 4, "the page could not be written: MemoryError: 5 GB"),
+    ],
+    ids=lambda case: type(case).__name__ if isinstance(case, BaseException) else None,
+)
+@pytest.mark.parametrize("json_", [False, True])
+def test_a_page_that_is_not_written_hides_no_results(
+    engine: dict[str, Any], monkeypatch: Any, raises: Any, code: int, says: str, json_: bool
+) -> None:
+    monkeypatch.delenv("TRACKER_NO_REPORT")
+    engine["page"] = raises
+    result = invoke("run", EXAMPLE_B, "--quiet", "--out", "my runs", *(["--json"] if json_ else []))
+    assert result.exit_code == code
+    if json_:
+        assert json.loads(result.stdout)["samplers"][0]["tracking_error"] == {"mean": 0.25, "stderr": 0.01}
+    else:
+        assert "0.25 ± 0.01" in result.stdout
+        assert ("report: my runs/report.html" in result.stdout) == (code == 0)
+    after = "; the results are complete in my runs. To write it: tracker report 'my runs'\n"
+    assert result.stderr == (says + after if says else "")
+
+
+def test_failed_shards_are_told_before_a_page_that_fails(engine: dict[str, Any], monkeypatch: Any) -> None:
+    monkeypatch.delenv("TRACKER_NO_REPORT")
+    monkeypatch.setitem(SUMMARY, "failed", [{"first": 2, "stop": 4, "error": "MemoryError"}])
+    engine["page"] = KeyError("axes")
+    result = invoke("run", EXAMPLE_B, "--quiet")
+    first, second = result.stderr.splitlines()
+    assert (result.exit_code, "failed and left out" in first, "KeyError" in second) == (1, True, True)
+
+
+@pytest.mark.parametrize(("diverged", "code"), [((2, 2), 5), ((2, 1), 0), ((0, 0), 0)])
+def test_a_run_of_which_nothing_is_left_is_exit_code_5(
+    engine: dict[str, Any], monkeypatch: Any, diverged: tuple[int, int], code: int
+) -> None:
+    """Of two trials; the baselines, which never diverge, stand in the same list."""
+    names = (("one", diverged[0]), ("other", diverged[1]), ("frozen", 0), ("oracle", 0))
+    rows = [{**SUMMARY["samplers"][0], "name": name, "diverged": count} for name, count in names]
+    monkeypatch.setitem(SUMMARY, "samplers", rows)
+    result = invoke("run", EXAMPLE_B, "--quiet")
+    assert result.exit_code == code
+    assert ("every trial of every sampler diverged" in result.stderr) == (code == 5)
+    assert "oracle" in result.stdout
+
+
+def test_one_is_not_many(capsys: Any) -> None:
+    one = {**SUMMARY["scenario"], "trials": 1, "steps": 1}
+    print_summary({**SUMMARY, "scenario": one, "chain": {"switches": 1}}, None)
+    out = capsys.readouterr().out
+    assert "example-b: 1 trial x 1 step, seed 1\n" in out
+    assert "chain: 1 switch\n" in out
+    path = str(ROOT / "scenarios" / "example_a.toml")
+    said = invoke("validate", path, "--set", 'sweep={"chain.alpha" = [0.01]}', "--set", "trials=1").stdout
+    assert "dimension 2, 1 trial x 64 steps" in said
+    assert "a sweep of 1 point: " in said
 
 
 def test_resume_excludes_replace(engine: dict[str, Any]) -> None:
@@ -370,6 +480,19 @@ def test_progress_of_a_resumed_run_counts_only_what_is_new(capsys: Any) -> None:
     lines = capsys.readouterr().err.splitlines()
     assert lines[:2] == ["compiling", " 50 %  50 of 100 steps"]
     assert "steps/s" in lines[2]
+
+
+def test_a_bar_takes_speed_and_time_from_what_is_new(monkeypatch: Any) -> None:
+    """A sweep that goes on: its second point was kept up to 60 of its 100 steps, and takes ten more in two seconds."""
+    now = iter([0.0, 1.0, 2.0, 4.0, 4.0, 10.0, 12.0])
+    monkeypatch.setattr("tracker.cli.progress.time", types.SimpleNamespace(monotonic=lambda: next(now)))
+    speed = Speed()
+    speed.look(100.0, "point 2 of 3: compiling")
+    speed.look(160.0, "point 2 of 3: running")
+    assert list(speed.pace(170.0, 300.0)) == ["5 steps/s", "26 s left"]
+    assert list(speed.pace(160.0, 300.0)) == []
+    speed.look(170.0, "point 2 of 3: running")  # the first steps, after eight seconds of something else
+    assert list(speed.pace(190.0, 300.0)) == ["10 steps/s", "11 s left"]
 
 
 def test_a_defect_of_ours_is_not_disguised(engine: dict[str, Any]) -> None:
@@ -389,6 +512,64 @@ def test_run_refuses_a_sweep_and_says_how_to_run_one_case(engine: dict[str, Any]
 def test_a_summary_without_a_chain_can_be_shown(capsys: Any) -> None:
     print_summary({**SUMMARY, "chain": None, "regime": []}, None)
     assert "chain" not in capsys.readouterr().out
+
+
+LONG = {**SUMMARY["samplers"][0], "name": "a-sampler-with-a-name"}
+
+
+@pytest.mark.parametrize(
+    ("width", "dropped"),
+    [
+        (None, []),
+        (109, []),
+        (108, ["steps/s"]),
+        (88, ["steps/s", "mean square"]),
+        (72, list(SPARE)),
+        (50, None),
+        (20, None),
+    ],
+)
+def test_a_table_fits_the_terminal(width: int | None, dropped: list[str] | None, capsys: Any, monkeypatch: Any) -> None:
+    """The full table has 21 + 14 + 13 + 11 + 15 + 8 + 7 characters of text, 3 between any two columns, 2 at the ends: 109."""
+    terminal = None if width is None else Console(width=width, file=sys.stdout, force_terminal=True, color_system=None)
+    monkeypatch.setattr("tracker.cli.run.console", lambda: terminal or console())
+    wide = {**LONG, "mean_square_error": {"mean": 0.12345, "stderr": 0.01}}
+    print_summary({**SUMMARY, "samplers": [wide, wide], "chain": None, "regime": []}, None)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= (width or 120)
+    text = " ".join(lines)
+    if dropped is None:
+        blocks = [n for n, line in enumerate(lines) if line.startswith("sampler: ")]
+        assert len(blocks) == 2
+        assert all(title in text for title in ("tracking error", "mean square", "steps/s"))
+        return
+    head = next(line for line in lines if "tracking error" in line)
+    assert [title for title in HEAD if title not in head] == [title for title in HEAD if title in dropped]
+    assert len([line for line in lines if re.match(r" a-sampler-with-a-name +0.25 ± 0.01 ", line)]) == 2
+    told = f"left out for want of width: {', '.join(dropped)}"
+    assert (told in lines) == bool(dropped)
+
+
+def test_rounding_is_no_standard_error() -> None:
+    assert with_error({"mean": 1.414, "stderr": 4.1e-16}) == "1.414 ± 0"
+    assert with_error({"mean": -1.414, "stderr": 4.1e-10}) == "-1.414 ± 4.1e-10"
+    assert with_error({"mean": 0.0, "stderr": 0.0}) == "0 ± 0"
+    assert with_error({"mean": 1e-20, "stderr": 1e-21}) == "1e-20 ± 1e-21"
+    assert with_error({"mean": 1.0, "stderr": None}) == "1"
+    assert plus_minus(float("nan"), float("nan")) == "-"
+
+
+def test_output_in_ascii_is_spelt_out(tmp_path: Path) -> None:
+    """As after `export PYTHONIOENCODING=ascii`, or on a terminal that knows no more."""
+    code = "from tracker.cli import main; from tracker.cli.show import console; import sys\n"
+    code += "from tracker.cli.guard import spell_out; spell_out(); console().print('1 ± 2 × é'); print('1 ± 2')"
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, env=env)
+    assert done.stdout == b"1 +- 2 x ?\n1 +- 2\n"
+    arguments = ["run", EXAMPLE_B, "--set", "trials=2", "--set", "steps=40", "--out", str(tmp_path / "run"), "--quiet"]
+    done = subprocess.run([sys.executable, "-m", "tracker", *arguments], check=False, capture_output=True, env=env)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b" +- " in done.stdout
 
 
 def test_quiet_gives_no_progress() -> None:

@@ -549,7 +549,7 @@ def test_a_run_of_one_trial_is_resumed_inside_it(tmp_path: Path, monkeypatch: py
     assert names(path / "checkpoints") == ["000000.npz"]
     parts = [status_of(path, verify=verify).part for verify in (None, True, False)]
     said = CliRunner().invoke(app, ["status", str(path)]).stdout.splitlines()
-    assert said[1] == f"{100 * parts[0]:.3g} % done, 0 of 1 trials kept (0 of 1 shards)"
+    assert said[1] == f"{100 * parts[0]:.3g} % done, 0 of 1 trial kept (0 of 1 shard)"
     whole_calls, told = [], list[float]()
     monkeypatch.setattr(simulate, "advance", lambda *given: whole_calls.append(given[8].start) or advance(*given))
     monkeypatch.setattr(engines, "simulate", lambda p, t, _, *rest: whole(p, t, told.append, *rest))
@@ -559,6 +559,52 @@ def test_a_run_of_one_trial_is_resumed_inside_it(tmp_path: Path, monkeypatch: py
     assert 0.5 < parts[0] < 1.0
     assert run.summary["hash"] == tracker.run(scenario, executor=1).summary["hash"]
     assert names(path) == FINISHED
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("engine", ["threads", "processes"])
+def test_what_a_snapshot_holds_is_no_progress_of_this_process(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two shards one is kept, and of the other a snapshot: a resume begins there, and only what is new comes on top."""
+    scenario, path, whole = SCENARIO.replace(trials=2, steps=2000), tmp_path / "run", engines.simulate
+
+    def breaks(problem: Any, trials: Any, progress: Any, cancelled: Any, keeper: Any) -> Any:
+        looks = iter(range(30 if 1 in trials else 10**6))
+        return whole(problem, trials, progress, lambda: next(looks, None) is None, keeper)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engines, "simulate", breaks)
+        patch.setattr("tracker.runs.scheduling.ATTEMPTS", 1)
+        tracker.run(scenario, path, 1, shard_size=1, notice=lambda _: None)
+    begun = status_of(path).part
+    assert 0.5 < begun < 1.0
+
+    def waits(problem: Any, trials: Any, progress: Any, *rest: Any) -> Any:
+        def add(more: float) -> None:
+            progress(more)
+            if next(first, None) is not None:
+                time.sleep(0.5)  # long enough to be seen: only what the snapshot holds is told so far
+
+        first = iter([True])
+        return whole(problem, trials, add, *rest)
+
+    monkeypatch.setattr(engines, "simulate", waits)
+    monkeypatch.setattr(execution, "SECONDS_BETWEEN_SIGNS", 0.1)
+    told, signs = list[float](), list[tuple[float, ...]]()
+    monkeypatch.setattr(RunDirectory, "tell_progress", lambda _, *sign: signs.append(sign[:3]))
+
+    def listen(done: float, total: float, note: str) -> None:
+        if note == "running":
+            told.append(done / total)
+
+    run = tracker.run(scenario, path, 1, resume=True, engine=engine, progress=listen)
+    assert told[:3] == pytest.approx([begun] * 3, rel=1e-12)
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+    # what `tracker status` takes the speed from: the place from which this process went on, or the first new one
+    assert {base / total for _, base, total in signs} <= {told[0], min(part for part in told if part > told[0])}
+    assert run.summary["hash"] == tracker.run(scenario, executor=1).summary["hash"]
 
 
 # --- shards that fail
@@ -660,6 +706,15 @@ def test_a_machine_that_breaks_every_pool_is_given_up() -> None:
 LONG = ("trials=40", "steps=200_000", "record_every=2000")
 
 
+@pytest.fixture
+def in_the_background() -> Iterator[None]:
+    """Ctrl-C is ignored there, and processes inherit that."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("in_the_background")
 def test_killed_and_interrupted_processes_lose_nothing_that_was_kept(tmp_path: Path) -> None:
     file, folder = tmp_path / "long.toml", tmp_path / "run"
     file.write_text(tracker.parse(SCENARIO.toml(), settings=LONG).toml())
@@ -689,11 +744,12 @@ def test_killed_and_interrupted_processes_lose_nothing_that_was_kept(tmp_path: P
 # --- from another terminal
 
 
-def test_status_of_a_run_in_every_state(broken_off: Path, tmp_path: Path) -> None:
+def test_status_of_a_run_in_every_state(broken_off: Path, expected: str, tmp_path: Path) -> None:
     path = copy_of(broken_off, tmp_path)
     said = CliRunner().invoke(app, ["status", str(path)]).stdout.splitlines()
     assert said[:2] == ["example-a: resumable", "50 % done, 3 of 6 trials kept (3 of 6 shards)"]
-    assert "--resume continues it" in said[2]
+    assert said[2] == f"to continue: tracker run {path}/scenario.toml --out {path} --resume"
+    command = said[2].partition("tracker ")[2].split()
     with locked(path):
         RunDirectory(path, print).tell_progress(60.0, 50.0, 100.0, time.time() - 5.0)
         status = status_of(path)
@@ -704,13 +760,29 @@ def test_status_of_a_run_in_every_state(broken_off: Path, tmp_path: Path) -> Non
     assert status.seconds_left == pytest.approx(20.0, rel=0.01)
     assert said[0] == f"example-a: running by {facts['holder']}"
     assert said[2].startswith("2 steps/s, 20 s left")
-    tracker.run(SCENARIO, path, resume=True)
+    assert facts["resume"] is None
+    assert CliRunner().invoke(app, command).exit_code == 0
+    assert json.loads((path / "summary.json").read_bytes())["hash"] == expected
     assert CliRunner().invoke(app, ["status", str(path)]).stdout.splitlines()[0] == "example-a: complete"
     (tmp_path / "x.toml").write_text(SCENARIO.toml())
     again = CliRunner().invoke(app, ["run", str(tmp_path / "x.toml"), "--out", str(path), "--resume"])
     assert (again.exit_code, again.stderr) == (0, f"{path}: complete already, nothing was left to compute\n")
     nowhere = CliRunner().invoke(app, ["status", str(tmp_path / "nowhere")])
     assert (nowhere.exit_code, "no run" in nowhere.stderr) == (7, True)
+
+
+@pytest.mark.parametrize("command", [("report",), ("export", "--csv", "x"), ("compare", ".")])
+def test_a_run_that_is_not_finished_is_not_read_and_says_who_finishes_it(
+    broken_off: Path, command: tuple[str, ...], tmp_path: Path
+) -> None:
+    path = copy_of(broken_off, tmp_path)
+    arguments = [command[0], str(path), *command[1:]]
+    with locked(path):
+        busy = CliRunner().invoke(app, arguments)
+        assert f"it is being written by {living_holder(path)}\n" in busy.stderr
+    idle = CliRunner().invoke(app, arguments)
+    assert f"not finished; tracker run {path}/scenario.toml --out {path} --resume finishes it\n" in idle.stderr
+    assert (busy.exit_code, idle.exit_code) == (7, 7)
 
 
 def test_status_counts_only_what_a_resume_would_trust(broken_off: Path, tmp_path: Path) -> None:

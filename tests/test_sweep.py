@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import shlex
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import xarray
+from faults import flipped
 from typer.testing import CliRunner
 
 import tracker
 from tracker.cli import app
 from tracker.runs import axes_of, points_of, sweeping
+from tracker.runs.locking import living_holder, locked
+from tracker.runs.storage import RunDirectory
 from tracker.scenario import with_settings
 
 ROOT = Path(__file__).parents[1]
@@ -133,6 +138,10 @@ def test_a_diverging_point_is_told_and_the_others_go_on(done: tuple[Path, Any]) 
     assert len(told) == 1
     assert re.search(r"skewed diverged in 2 of 2 trials, first at step \d+$", told[0])
     assert "1 of 25 points diverged or failed: 24" in result.stderr
+    warned = [line for line in result.stderr.splitlines() if line.startswith("warning: ")]
+    assert [line.partition(" is not mean-square stable")[0] for line in warned] == [
+        f'warning: {LAST}: samplers "skewed": epsilon: 0.2'
+    ] * len(BASE.modes)
     points = json.loads((folder / "points.json").read_text())["points"]
     assert [point["state"] for point in points] == ["complete"] * 24 + ["diverged"]
     assert json.loads((folder / "sweep.json").read_text())["complete"] is True
@@ -190,6 +199,31 @@ def test_json_is_one_object(tmp_path: Path) -> None:
     assert [point["settings"] for point in facts["points"]] == [{"chain.alpha": 0.01}, {"chain.alpha": 0.02}]
     assert facts["metric"] == "excess_cost"
     assert facts["points"][1]["samplers"][0]["name"] == "skewed"
+
+
+@pytest.mark.parametrize("broken", ["picture", "page"])
+@pytest.mark.parametrize(("raises", "code"), [(KeyboardInterrupt(), 130), (KeyError("axes"), 1)])
+def test_a_picture_or_page_that_is_not_drawn_hides_no_results(
+    broken: str, raises: BaseException, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.toml").write_text(small(chain__alpha=[0.01, 0.02]).toml())
+    command = ("sweep", tmp_path / "a.toml", "--out", tmp_path / "out", "--quiet")
+
+    def fails(*_: Any) -> None:
+        raise raises
+
+    with monkeypatch.context() as patch:
+        patch.delenv("TRACKER_NO_REPORT")
+        patch.setattr("tracker.cli.sweep.write_picture", fails if broken == "picture" else lambda *_: "a caption")
+        patch.setattr(sweeping.Sweep, "report", fails)
+        found, as_json = invoke(*command), invoke(*command, "--resume", "--json")
+    for result in (found, as_json):
+        assert result.exit_code == code
+        assert f"the results are complete in {tmp_path / 'out'}. To write it: tracker " in result.stderr
+    assert re.search(r"(?m)^ *1 +0.02 .* complete *$", found.stdout)
+    assert [point["state"] for point in json.loads(as_json.stdout)["points"]] == ["complete"] * 2
+    again = invoke(*shlex.split(found.stderr.splitlines()[-1].partition("To write it: tracker ")[2]))
+    assert again.exit_code == 0, again.stderr
 
 
 # --- interruptions
@@ -306,6 +340,102 @@ def test_another_sweep_is_not_resumed_and_replaced_only_if_asked(tmp_path: Path)
         refused = invoke("sweep", tmp_path / "a.toml", "--out", tmp_path / "mine", flag)
         assert (refused.exit_code, "no sweep" in refused.stderr) == (7, True)
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.tex"]
+
+
+# --- from another terminal
+
+
+def said(folder: Path, *flags: str) -> tuple[int, list[str], dict[str, Any]]:
+    """Return the exit code, the lines and the JSON object of ``tracker status``."""
+    text, facts = invoke("status", folder, *flags), invoke("status", folder, *flags, "--json")
+    assert text.exit_code == facts.exit_code
+    return text.exit_code, [*text.stdout.splitlines(), *text.stderr.splitlines()], json.loads(facts.stdout)
+
+
+def test_status_of_a_finished_sweep(done: tuple[Path, Any]) -> None:
+    code, lines, facts = said(done[0])
+    assert (code, lines[:2]) == (0, ["example-a: complete", "100 % done, 25 of 25 points complete"])
+    assert re.fullmatch(re.escape(LAST) + r" diverged: skewed diverged in 2 of 2 trials, first at step \d+", lines[2])
+    assert len(lines) == 3
+    assert (facts["state"], facts["points"], facts["points_done"], facts["part"]) == ("complete", 25, 25, 1.0)
+    assert [point["index"] for point in facts["diverged"]] == [24]
+    assert (facts["failed"], facts["unusable"], facts["verified"], facts["resume"]) == ([], [], True, None)
+
+
+def test_status_of_a_sweep_that_is_under_way_and_of_one_that_was_broken_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Point 0 diverges, 1 fails, 2 is interrupted after one of its two trials; 3 takes three times the steps."""
+    scenario = small(samplers__skewed__epsilon=[9.5, 0.02], steps=[100, 300]).replace(trials=2)
+    (tmp_path / "a.toml").write_text(scenario.toml())
+    out, whole, seen = tmp_path / "out", sweeping.run, list[Any]()
+
+    def run(scenario: tracker.Scenario, place: Path, *args: Any, **options: Any) -> tracker.Run:
+        if "/1_" in str(place):
+            raise MemoryError("planted")
+        return whole(scenario, place, 1, **{**options, "shard_size": 1})
+
+    add_shard = RunDirectory.add_shard
+
+    def add_and_break_off(self: RunDirectory, *args: Any) -> None:
+        add_shard(self, *args)
+        if self.path.name.startswith("2_"):
+            self.tell_progress(60.0, 50.0, 100.0, time.time() - 5.0)
+            seen.append(said(out))
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sweeping, "run", run)
+        patch.setattr(RunDirectory, "add_shard", add_and_break_off)
+        with pytest.raises(KeyboardInterrupt):
+            tracker.sweep(scenario, out, 1)
+    point = "point 2 (samplers.skewed.epsilon = 0.02, steps = 100)"
+    code, lines, facts = seen[0]
+    assert (code, facts["state"], facts["points"], facts["points_done"]) == (0, "running", 4, 1)
+    assert lines[0] == f"example-a: running by {facts['holder']}"
+    assert lines[1] == f"20 % done, 1 of 4 points complete; {point} at 60 %"  # (100 + 60) of 800 steps
+    assert lines[2].startswith("2 steps/s, 5 min left")  # 20 s for 40 steps: 320 s for 640
+    assert facts["seconds_left"] == pytest.approx(320.0, rel=0.01)
+    assert facts["resume"] is None
+
+    code, lines, facts = said(out)
+    assert (code, lines[:2]) == (
+        0,
+        ["example-a: resumable", f"18.8 % done, 1 of 4 points complete; {point} at 50 %"],
+    )
+    assert "point 0 (samplers.skewed.epsilon = 9.5, steps = 100) diverged: skewed diverged in 2 of 2" in lines[2]
+    assert lines[3].startswith("point 1 (samplers.skewed.epsilon = 9.5, steps = 300) failed: ")
+    assert [one["index"] for one in facts["failed"]] == [1]
+    again = lines[-1].removeprefix("to continue: tracker ")
+    assert shlex.split(again) == ["sweep", f"{out}/scenario.toml", "--out", str(out), "--resume"]
+    assert f"not finished; tracker {again} finishes it" in invoke("report", out).stderr
+    with locked(out):
+        assert f"the sweep is not finished: it is being written by {living_holder(out)}" in invoke("report", out).stderr
+    assert invoke(*shlex.split(again)).exit_code == 5  # points 0 and 1 diverge
+    alone = tracker.sweep(scenario, executor=1)
+    assert hashes(out) == [outcome.summary and outcome.summary["hash"] for outcome in alone.outcomes]
+
+
+def test_status_checks_every_point_of_a_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.toml").write_text(small(chain__alpha=[0.01, 0.02]).toml())
+    out = tmp_path / "out"
+    assert invoke("sweep", tmp_path / "a.toml", "--out", out, "--quiet").exit_code == 0
+    victim = next((out / "points").glob("1_*")) / "result.nc"
+    victim.write_bytes(flipped(victim.read_bytes(), random.Random(1)))
+    name = f"points/{victim.parent.name}/result.nc"
+    code, lines, facts = said(out)
+    assert (code, facts["unusable"]) == (7, [name])
+    assert lines[-1].startswith(f"{out}: damaged: {name}; tracker sweep {out}/scenario.toml --out {out} --resume ")
+    with monkeypatch.context() as patch:
+        patch.setattr("tracker.runs.kept.CHEAP", 10.0)
+        code, lines, facts = said(out)
+        assert (code, facts["verified"], "--verify reads them" in lines[-1]) == (0, False, True)
+        assert said(out, "--verify")[0] == 7
+    (out / "points.json").write_text("{}")
+    assert said(out)[2]["unusable"] == ["points.json", name]
+    assert invoke(*shlex.split(facts["resume"] or said(out)[2]["resume"])[1:], "--quiet").exit_code == 0
+    assert said(out)[0] == 0
+    assert "a sweep, not a run" in invoke("export", out, "--csv", tmp_path / "x").stderr
 
 
 def test_axes_know_numbers_from_words() -> None:

@@ -6,11 +6,13 @@ Results go to stdout; progress, warnings and errors to stderr, one line each.
 from __future__ import annotations
 
 from tracker.cli.commands import carrying_out, results, scenarios  # in this order in the help
+from tracker.cli.guard import spell_out
 from tracker.cli.program import app
 
 
 def main() -> None:
     """Run the command line."""
+    spell_out()
     app()
 
 

@@ -8,7 +8,8 @@ from rich.text import Text
 
 from tracker.cli.guard import CHECK, USAGE, Refused, say
 from tracker.cli.report import opened
-from tracker.cli.show import console, number, print_json, table
+from tracker.cli.show import console, number, print_json, print_table
+from tracker.reports.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,7 +44,7 @@ def compare_runs(
     if json:
         print_json({"first": str(first), "second": str(second), "changes": as_rows(changes), "failed": failed})
     else:
-        console().print(table(HEAD, [_row(change) for change in changes], left=2))
+        print_table(console(), HEAD, [_row(change) for change in changes], left=2)
         for line in _diverged(changes):
             console().print(Text(line))
     if out is not None:
@@ -67,7 +68,7 @@ def _diverged(changes: Sequence[Change]) -> Iterator[str]:
     """Tell for each sampler how many trials diverged, where any did."""
     for name, *counts in dict.fromkeys((c.sampler, c.first_diverged, c.second_diverged) for c in changes):
         if any(counts):
-            yield f"{name}: {counts[0]} trials diverged in the first run, {counts[1]} in the second"
+            yield f"{name}: {counted(counts[0], 'trial')} diverged in the first run, {counts[1]} in the second"
 
 
 def _with_interval(pair: Paired) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tracker.cli.guard import EXISTS, FAILED, INTERRUPTED, USAGE, Refused
+from tracker.cli.guard import DEFECT, EXISTS, FAILED, INTERRUPTED, REFUSED, USAGE, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +41,22 @@ def written_by(what: str, folder: Path, again: str) -> Iterator[None]:
     except OSError as error:
         begun = any((folder / name).exists() for name in ("manifest.json", "points.json"))
         raise Refused(USAGE, _place(error), *([kept] if begun else [])) from None
+
+
+@contextmanager
+def drawn_from(folder: Path, what: str, again: str) -> Iterator[None]:
+    """Refuse in the user's words while ``what`` is drawn from the results in ``folder``; ``again`` is the command that draws it."""
+    kept = f"the results are complete in {folder}. To write it: {again}"
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Refused(INTERRUPTED, f"interrupted while {what} was written; {kept}") from None
+    except OSError as error:
+        raise Refused(USAGE, f"{what} could not be written: {_place(error)}; {kept}") from None
+    except Exception as error:  # whatever it is, it must not hide the results; ``again`` shows where it comes from
+        code = REFUSED if isinstance(error, MemoryError) else DEFECT
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise Refused(code, f"{what} could not be written: {reason}; {kept}") from None
 
 
 def _place(error: OSError) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tracker.cli.guard import EXISTS, USAGE, Refused
+from tracker.reports.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,7 @@ def export_run(
         raise Refused(EXISTS, str(error)) from None
     if csv is not None:
         for file, rows in to_csv(run, csv):
-            print(f"wrote {file}: {rows} rows")
+            print(f"wrote {file}: {counted(rows, 'row')}")
     if arviz is not None:
         _write_arviz(run, arviz, sampler)
         print(f"wrote {arviz}: xarray.open_datatree('{arviz}')")

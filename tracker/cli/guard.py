@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import functools
+import io
 import os
 import signal
 import sys
@@ -16,8 +18,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 P = ParamSpec("P")
+SPELT = {"±": "+-", "×": "x", "…": "..."}
 
-USAGE, INVALID, REFUSED, FAILED, CHECK, EXISTS, INTERRUPTED = 2, 3, 4, 5, 6, 7, 130
+DEFECT, USAGE, INVALID, REFUSED, FAILED, CHECK, EXISTS, INTERRUPTED = 1, 2, 3, 4, 5, 6, 7, 130
+
+
+def spell_out() -> None:
+    """Let a terminal or a file that lacks a character get another way to write it, instead of a UnicodeEncodeError."""
+    codecs.register_error("spelt", _spelt)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="spelt")
+
+
+def _spelt(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(SPELT.get(letter, "?") for letter in error.object[error.start : error.end]), error.end
 
 
 def say(line: str) -> None:

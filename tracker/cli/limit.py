@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tracker.cli.guard import CHECK, REFUSED, USAGE, Refused, say
 from tracker.cli.progress import reporter
-from tracker.cli.show import console, number, print_json, table
+from tracker.cli.show import console, number, print_json, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,12 +78,12 @@ def print_verdict(verdict: Verdict) -> None:
     screen.print(Text(f"{verdict.scenario}, {verdict.sampler}"))
     first, last = verdict.epsilons[0], verdict.epsilons[-1]
     head = ("", "limit", f"at {first:.4g}", f"at {last:.4g}", "its error", "slope", "exact slope")
-    screen.print(table(head, [_row(observable) for observable in verdict.observables]))
+    print_table(screen, head, [_row(observable) for observable in verdict.observables])
     if any(not observable.tested for observable in verdict.observables):
         screen.print(Text("* shown, not tested"))
     if verdict.laws:
         rows = [(f"{law.epsilon:g}", f"{law.w1:.9f}", f"{law.ks:.9f}") for law in verdict.laws]
-        screen.print(table(("law of theta to the limit's, epsilon", "W1", "KS"), rows))
+        print_table(screen, ("law of theta to the limit's, epsilon", "W1", "KS"), rows)
     for line in verdict.statements:
         screen.print(Text(line))
     for note in verdict.notes:

@@ -25,7 +25,7 @@ Begin with
 
     tracker run my-world.toml
 """,
-    epilog="Exit codes: 0 fine, 2 usage, 3 scenario invalid, 4 refused by a limit, 5 finished with failed shards, 6 a check failed, "
+    epilog="Exit codes: 0 fine, 2 usage, 3 scenario invalid, 4 refused by a limit, 5 finished with failed shards, points, or every trial diverged, 6 a check failed, "
     "7 run directory exists, is damaged or holds another run, 130 interrupted (--resume continues).",
 )
 

@@ -31,44 +31,54 @@ def reporter(*, quiet: bool) -> Iterator[Progress | None]:
 @contextmanager
 def _bar() -> Iterator[Progress]:
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
-        TextColumn("{task.fields[rate]}", markup=False),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[pace]}", markup=False),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None, rate="")
+        task = bar.add_task("", total=None, pace="")
         speed = Speed()
 
         def show(done: float, total: float, note: str) -> None:
             speed.look(done, note)
-            bar.update(task, completed=done, total=total, description=note, rate=speed.text(done))
+            bar.update(task, completed=done, total=total, description=note, pace=", ".join(speed.pace(done, total)))
 
         yield show
 
 
 class Speed:
-    """Steps per second in the present phase, which its note names: neither compiling nor what was kept is stepping."""
+    """Steps per second in the present phase, which its note names: neither compiling nor what was kept is stepping.
+
+    A resumed run first replays its chain. So the clock starts with the first steps, unless there are no more than those.
+    """
 
     def __init__(self) -> None:
-        self._began, self._base, self._phase = time.monotonic(), 0.0, ""
+        self._phase = ""
+        self._marks = [(time.monotonic(), 0.0)]  # when a phase began, and when its first steps were told; steps done
 
     def look(self, done: float, phase: str) -> None:
-        """Notice where a phase begins."""
+        """Notice where a phase begins, and its first steps."""
         if phase != self._phase:
-            self._began, self._base, self._phase = time.monotonic(), done, phase
+            self._phase, self._marks = phase, [(time.monotonic(), done)]
+        elif len(self._marks) == 1 and done > self._marks[0][1]:
+            self._marks.append((time.monotonic(), done))
 
     def of(self, done: float) -> float:
         """Return the speed."""
-        return (done - self._base) / max(time.monotonic() - self._began, 1e-9)
+        began, base = self._marks[-1] if done > self._marks[-1][1] else self._marks[0]
+        return (done - base) / max(time.monotonic() - began, 1e-9)
 
-    def text(self, done: float) -> str:
-        """Return the speed for people."""
-        return f"{self.of(done):.2g} steps/s"
+    def pace(self, done: float, total: float) -> Iterator[str]:
+        """Give the speed and the time that is left, for people, as far as they are known."""
+        rate = self.of(done)
+        if rate > 0:
+            yield f"{rate:.2g} steps/s"
+            if done < total:
+                yield f"{duration((total - done) / rate)} left"
 
 
 def _lines() -> Progress:
@@ -82,10 +92,7 @@ def _lines() -> Progress:
         tenths = int(10 * done / total) if total > 0 else 0
         if tenths > told:
             told = tenths
-            rate = speed.of(done)
-            how = f", {speed.text(done)}" if rate > 0 else ""
-            left = f", {duration((total - done) / rate)} left" if rate > 0 and done < total else ""
-            say(f"{10 * tenths:3d} %  {done:.3g} of {total:.3g} steps{how}{left}")
+            say(", ".join([f"{10 * tenths:3d} %  {done:.3g} of {total:.3g} steps", *speed.pace(done, total)]))
         elif note and note != last_note and done == 0:
             say(note)
         last_note = note

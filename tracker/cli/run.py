@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.text import Text
 
-from tracker.cli.directory import written_by
+from tracker.cli.directory import drawn_from, written_by
 from tracker.cli.guard import FAILED, INVALID, REFUSED, USAGE, Refused, say
 from tracker.cli.progress import reporter
-from tracker.cli.show import console, number, print_json, table, with_error
+from tracker.cli.show import console, number, print_json, print_table, with_error
+from tracker.reports.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from tracker.scenario import Scenario
 
 DEFAULT_FOLDER = Path("reports")
+HEAD = ("sampler", "tracking error", "mean square", "excess cost", "recovery [95 %]", "diverged", "steps/s")
+SPARE = ("steps/s", "mean square", "excess cost")  # on a narrow terminal
 P_VALUES = ("rate_p_value", "p_value")  # is a mode left as often as the law says, and at every age alike
 
 
@@ -63,15 +66,33 @@ def run_file(file: Path, wishes: Wishes) -> None:
     result = _carried_out(scenario, folder, file, wishes)
     if complete:
         say(f"{folder}: complete already, nothing was left to compute")
-    for warning in doubtful_targets(scenario, build_modes(scenario)):
-        say(f"warning: {warning}")
-    page = write_page(result, wishes)
     if wishes.json:
         print_json(result.summary)
     else:
-        print_summary(result.summary, result.path, page)
-    if failed := result.summary.get("failed"):
-        raise Refused(FAILED, f"{len(failed)} shards failed and were left out; again: {command(file, wishes)}")
+        print_summary(result.summary, result.path)
+    for warning in doubtful_targets(scenario, build_modes(scenario)):
+        say(f"warning: {warning}")
+    failed = result.summary.get("failed")
+    if failed:
+        say(f"failed and left out: {counted(len(failed), 'shard')}; again: {command(file, wishes)}")
+    lost = all_diverged(result.summary)
+    if lost:
+        say(
+            "every trial of every sampler diverged: smaller steps (epsilon) may help; tracker validate tells the limits"
+        )
+    write_page(result, folder, wishes)
+    if failed or lost:
+        raise Refused(FAILED)
+
+
+def all_diverged(summary: Mapping[str, Any]) -> bool:
+    """Tell whether nothing is left to measure: the baselines never diverge, and do not count."""
+    from tracker.samplers.baselines import BASELINES
+
+    trials = summary["scenario"]["trials"] - sum(shard["stop"] - shard["first"] for shard in summary.get("failed", ()))
+    return trials > 0 and all(
+        row.get("diverged", 0) == trials for row in summary["samplers"] if row["name"] not in BASELINES
+    )
 
 
 def _is_complete(folder: Path) -> bool:
@@ -84,16 +105,19 @@ def _is_complete(folder: Path) -> bool:
         return False
 
 
-def write_page(result: Run | Sweep, wishes: Wishes) -> Path | None:
-    """Write report.html into the directory; the results are there already, so that what fails here loses nothing."""
+def write_page(result: Run | Sweep, folder: Path, wishes: Wishes) -> None:
+    """Write report.html into the directory; the results are there and told already, so that what fails here loses nothing."""
     if not wishes.report or result.path is None:
-        return None
+        return
     from tracker.cli.report import PAGE
 
+    again = ["tracker", "report", str(folder), *(word for name in wishes.plugins for word in ("--allow-plugins", name))]
     if not wishes.quiet:
         say("writing the report")
-    result.report(result.path / PAGE)
-    return result.path / PAGE
+    with drawn_from(folder, "the page", shlex.join(again)):
+        result.report(result.path / PAGE)
+    if not wishes.json:
+        console().print(Text(f"report: {result.path / PAGE}"))
 
 
 def _carried_out(scenario: Scenario, folder: Path, file: Path, wishes: Wishes) -> Run:
@@ -129,19 +153,21 @@ def command(file: Path, wishes: Wishes) -> str:
     return shlex.join([*words, "--resume"])
 
 
-def print_summary(summary: Mapping[str, Any], path: Path | None, page: Path | None = None) -> None:
+def print_summary(summary: Mapping[str, Any], path: Path | None) -> None:
     """Print what came out, for people."""
     screen = console()
     about = summary["scenario"]
-    screen.print(Text(f"{about['name']}: {about['trials']} trials x {about['steps']} steps, seed {about['seed']}"))
-    head = ("sampler", "tracking error", "mean square", "excess cost", "recovery [95 %]", "diverged", "steps/s")
-    screen.print(table(head, [_row(sampler) for sampler in summary["samplers"]]))
+    screen.print(Text(f"{about['name']}: {size_of(about)}"))
+    print_table(screen, HEAD, [_row(sampler) for sampler in summary["samplers"]], spare=SPARE)
     for line in (*_chain_lines(summary.get("chain")), *_regime_lines(summary.get("regime"))):
         screen.print(Text(line))
     if path is not None:
         screen.print(Text(f"results: {path}"))
-    if page is not None:
-        screen.print(Text(f"report: {page}"))
+
+
+def size_of(about: Mapping[str, Any]) -> str:
+    """Return how large a run is, and its seed."""
+    return f"{counted(about['trials'], 'trial')} x {counted(about['steps'], 'step')}, seed {about['seed']}"
 
 
 def _row(sampler: Mapping[str, Any]) -> tuple[str, ...]:
@@ -165,7 +191,7 @@ def _recovery(recovery: Mapping[str, Any] | None) -> str:
 def _chain_lines(chain: Mapping[str, Any] | None) -> Iterator[str]:
     if not chain:
         return
-    yield f"chain: {chain.get('switches', 0)} switches"
+    yield f"chain: {counted(chain.get('switches', 0), 'switch', 'switches')}"
     for dwell in chain.get("dwell") or ():
         counts = f"{dwell['completed']} completed, {dwell['censored']} censored"
         rate, ages = (f"p = {p:.2g}" if (p := dwell.get(key)) is not None else "no test" for key in P_VALUES)

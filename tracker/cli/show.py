@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -17,7 +18,8 @@ from tracker.plain import jsonable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-WIDTH_OFF_TERMINAL = 120
+WIDTH_OFF_TERMINAL = 10_000  # files and pipes wrap nothing
+ROUNDING = 1e-12  # of a mean: a smaller standard error is that of adding up
 
 
 class _Console(Console):
@@ -41,9 +43,31 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) 
     return made
 
 
+def print_table(
+    screen: Console, head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, spare: Sequence[str] = ()
+) -> None:
+    """Print a table. For a terminal that is too narrow, columns in ``spare`` are left out, the first one first.
+
+    Where that does not help, each row becomes a block of lines, with all columns.
+    """
+    wide = screen.options.update(max_width=WIDTH_OFF_TERMINAL)
+    for n in range(len(spare) + 1):
+        shown = [i for i, title in enumerate(head) if title not in spare[:n]]
+        made = table([head[i] for i in shown], [[row[i] for i in shown] for row in rows], left=left)
+        if Measurement.get(screen, wide, made).maximum <= screen.width:
+            screen.print(made)
+            if n > 0:
+                screen.print(Text(f"left out for want of width: {', '.join(spare[:n])}"))
+            return
+    for row in rows:
+        screen.print(Text(f"{head[0]}: {row[0]}"))
+        for title, cell in zip(head[1:], row[1:], strict=True):
+            screen.print(Text(f"  {title}: {cell}"))
+
+
 def print_json(value: Any, indent: int | None = None) -> None:
     """Print ``value`` as one JSON object: nan as null, infinity as "inf"."""
-    print(json.dumps(jsonable(value), allow_nan=False, indent=indent))
+    print(json.dumps(jsonable(value), allow_nan=False, indent=indent), flush=True)
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -55,8 +79,14 @@ def with_error(entry: dict[str, Any] | None) -> str:
     """Return mean ± stderr."""
     if entry is None or entry.get("mean") is None:
         return "-"
-    error = entry.get("stderr")
-    return number(entry["mean"]) + (f" ± {number(error, 2)}" if error is not None else "")
+    return plus_minus(entry["mean"], entry.get("stderr"))
+
+
+def plus_minus(mean: float, error: float | None) -> str:
+    """Return mean ± error; what is only rounding is no error."""
+    if error is None or math.isnan(error) or math.isnan(mean):
+        return number(mean)
+    return f"{number(mean)} ± {number(error if error > ROUNDING * abs(mean) else 0.0, 2)}"
 
 
 def duration(seconds: float) -> str:

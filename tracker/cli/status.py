@@ -1,59 +1,96 @@
-"""``tracker status``: how far a run is, from another terminal."""
+"""``tracker status``: how far a run or a sweep is, from another terminal."""
 
 from __future__ import annotations
 
+from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING
 
 from tracker.cli.guard import EXISTS, Refused
 from tracker.cli.show import duration, print_json
+from tracker.reports.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from tracker.runs.status import Status
+    from tracker.runs.sweep_status import SweepStatus
 
-MOST_NAMES = 10  # of damaged files in a line
+MOST_NAMES = 10  # of damaged files in a line, and of points that went wrong
 
 
 def show_status(folder: Path, verify: bool | None, json: bool) -> None:
-    """Print how far the run in ``folder`` is; a finished one that is damaged ends in exit code 7."""
+    """Print how far the run or sweep in ``folder`` is; a finished one that is damaged ends in exit code 7."""
     from tracker.runs import CorruptRun
     from tracker.runs.status import status_of
+    from tracker.runs.sweep_reading import is_sweep
+    from tracker.runs.sweep_status import sweep_status_of
 
+    status: Status | SweepStatus
     try:
-        status = status_of(folder, verify=verify)
+        status = (sweep_status_of if is_sweep(folder) else status_of)(folder, verify=verify)
     except CorruptRun as error:
         raise Refused(EXISTS, f"{folder}: {error.reason}") from None
     if json:
-        print_json({**status._asdict(), "failed": [shard._asdict() for shard in status.failed]})
+        print_json(_plain(status))
     else:
         for line in _lines(status):
             print(line)
     if status.state == "complete" and status.unusable:
-        raise Refused(
-            EXISTS, f"{folder}: damaged: {', '.join(status.unusable)}; tracker run FILE --replace computes it again"
-        )
+        again = status.resume or "tracker run FILE --replace"
+        raise Refused(EXISTS, f"{folder}: damaged: {_some(status.unusable)}; {again} computes it again")
 
 
-def _lines(status: Status) -> Iterator[str]:
+def _plain(value: object) -> object:
+    """Return a record as a dict, and so what it holds."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if hasattr(value, "_asdict"):
+        return {key: _plain(entry) for key, entry in value._asdict().items()}
+    return [_plain(entry) for entry in value] if isinstance(value, tuple) else value
+
+
+def _lines(status: Status | SweepStatus) -> Iterator[str]:
+    from tracker.runs.sweep_status import SweepStatus
+
     who = f" by {status.holder}" if status.holder is not None else ""
     yield f"{status.name}: {status.state}{who}"
-    kept = f"{status.trials_done} of {status.trials} trials kept ({status.shards_done} of {status.shards} shards)"
-    yield f"{100 * status.part:.3g} % done, {kept}"
-    if status.seconds_since is not None and status.steps_per_second is not None:
-        left = f", {duration(status.seconds_left)} left" if status.seconds_left is not None else ""
-        yield f"{status.steps_per_second:.2g} steps/s{left} (as of {duration(status.seconds_since)} ago)"
-    for shard in status.failed:
-        yield f"left out: {shard}"
+    yield from _points(status) if isinstance(status, SweepStatus) else _shards(status)
     if status.damaged:
-        yield f"{status.damaged} damaged files were put aside and their shards computed again"
+        yield f"put aside, and computed again: {counted(status.damaged, 'damaged file')}"
     if status.unusable and status.state != "complete":
         yield f"missing or damaged, computed again on resume: {_some(status.unusable)}"
     if not status.verified and status.state != "running":
         yield "the files are there; --verify reads them and checks what they hold"
-    if status.state == "resumable":
-        yield "tracker run FILE --resume continues it"
+    if status.resume is not None and not (status.state == "complete" and status.unusable):
+        yield f"to continue: {status.resume}"
+
+
+def _shards(status: Status) -> Iterator[str]:
+    trials, shards = counted(status.trials, "trial"), counted(status.shards, "shard")
+    kept = f"{status.trials_done} of {trials} kept ({status.shards_done} of {shards})"
+    yield f"{100 * status.part:.3g} % done, {kept}"
+    yield from _pace(status)
+    for shard in status.failed:
+        yield f"left out: {shard}"
+
+
+def _points(status: SweepStatus) -> Iterator[str]:
+    now = status.under_way
+    here = f"; {now.label} at {100 * now.part:.3g} %" if now is not None else ""
+    yield f"{100 * status.part:.3g} % done, {status.points_done} of {counted(status.points, 'point')} complete{here}"
+    yield from _pace(status)
+    wrong = sorted((*status.failed, *status.diverged), key=lambda point: point.index)
+    for point in wrong[:MOST_NAMES]:
+        yield f"{point.label} {point.state}: {point.message}"
+    if len(wrong) > MOST_NAMES:
+        yield f"... and {counted(len(wrong) - MOST_NAMES, 'more point')} failed or diverged"
+
+
+def _pace(status: Status | SweepStatus) -> Iterator[str]:
+    if status.seconds_since is not None and status.steps_per_second is not None:
+        left = f", {duration(status.seconds_left)} left" if status.seconds_left is not None else ""
+        yield f"{status.steps_per_second:.2g} steps/s{left} (as of {duration(status.seconds_since)} ago)"
 
 
 def _some(names: Sequence[str]) -> str:

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from tracker.cli.directory import written_by
+from tracker.cli.directory import drawn_from, written_by
 from tracker.cli.guard import FAILED, INVALID, REFUSED, USAGE, Refused, say
 from tracker.cli.progress import reporter
 from tracker.cli.run import DEFAULT_FOLDER, Wishes, command, write_page
-from tracker.cli.show import console, duration, number, print_json, table
+from tracker.cli.show import console, duration, plus_minus, print_json, print_table
+from tracker.cli.warning import say_warnings, warnings_of
+from tracker.reports.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,21 +43,30 @@ def sweep_file(file: Path, wishes: Wishes, metric: str) -> None:
         raise Refused(REFUSED, *refused)
     if not wishes.json:
         print_points(points, axes_of(scenario))
+    say_warnings(points, warnings_of(points))
     folder = wishes.out if wishes.out is not None else DEFAULT_FOLDER / scenario.name
     again = resuming(file, wishes, metric)
     result = _carried_out(scenario, folder, wishes, again)
-    caption = write_picture(result, metric)
-    page = write_page(result, wishes)
-    if wishes.json:
-        print_json(described(result, metric, caption))
-    else:
-        print_results(result, metric, caption)
-        if page is not None:
-            console().print(Text(f"report: {page}"))
+    if not wishes.json:
+        print_results(result, metric)
     if result.troubled:
-        line = f"{len(result.troubled)} of {len(points)} points diverged or failed: {_indices(result.troubled)}"
+        line = (
+            f"{len(result.troubled)} of {counted(len(points), 'point')} diverged or failed: {_indices(result.troubled)}"
+        )
         failed = any(outcome.state == "failed" for outcome in result.troubled)
-        raise Refused(FAILED, line + (f"; those that failed again: {again}" if failed else ""))
+        say(line + (f"; those that failed again: {again}" if failed else ""))
+    caption = None
+    try:
+        with drawn_from(folder, "the picture", again):
+            caption = write_picture(result, metric)
+    finally:
+        if wishes.json:
+            print_json(described(result, metric, caption))
+    if not wishes.json:
+        console().print(Text(caption))
+    write_page(result, folder, wishes)
+    if result.troubled:
+        raise Refused(FAILED)
 
 
 def _carried_out(scenario: Scenario, folder: Path, wishes: Wishes, again: str) -> Sweep:
@@ -109,7 +120,7 @@ def sweep_refusals(points: Sequence[Point], limits: Limits) -> list[str]:
     """Return a line for each limit that the sweep would break: steps and disk of all points, memory of the largest."""
     from tracker.scenario.forecast import broken_limits
 
-    return broken_limits(sweep_cost(points), limits, f"{len(points)} points")
+    return broken_limits(sweep_cost(points), limits, counted(len(points), "point"))
 
 
 def resuming(file: Path, wishes: Wishes, metric: str) -> str:
@@ -130,11 +141,13 @@ def print_points(points: Sequence[Point], axes: Sequence[Axis]) -> None:
     """Print the points before they run."""
     screen = console()
     rows = [(str(point.index), *_values(point, axes)) for point in _some(points)]
-    screen.print(table(("point", *(axis.address for axis in axes)), rows, left=1))
-    screen.print(Text(f"{_cut(points)}{len(points)} points, {duration(sweep_cost(points).seconds)} or so on one core"))
+    print_table(screen, ("point", *(axis.address for axis in axes)), rows)
+    screen.print(
+        Text(f"{_cut(points)}{counted(len(points), 'point')}, {duration(sweep_cost(points).seconds)} or so on one core")
+    )
 
 
-def print_results(result: Sweep, metric: str, caption: str) -> None:
+def print_results(result: Sweep, metric: str) -> None:
     """Print the metric of every point and sampler."""
     from tracker.runs.tidy import METRICS
 
@@ -146,15 +159,14 @@ def print_results(result: Sweep, metric: str, caption: str) -> None:
         cells = [_with_error(data, metric, place, n) for n in range(len(names))]
         rows.append((str(outcome.point.index), *_values(outcome.point, result.axes), *cells, outcome.state))
     screen.print(Text(f"{result.scenario.name}: {METRICS[metric].title}"))
-    screen.print(table(("point", *(axis.address for axis in result.axes), *names, "outcome"), rows))
-    screen.print(Text(f"{_cut(result.outcomes)}{caption}"))
-    screen.print(Text(f"results: {result.path} (sweep.nc, sweep.png, sweep.svg, points/)"))
+    print_table(screen, ("point", *(axis.address for axis in result.axes), *names, "outcome"), rows)
+    screen.print(Text(f"{_cut(result.outcomes)}results: {result.path} (sweep.nc, sweep.png, sweep.svg, points/)"))
 
 
 def _with_error(data: Any, metric: str, place: tuple[int, ...], n: int) -> str:
     value = float(data[metric].values[(*place, n)])
     stderr = float(data[f"{metric}_stderr"].values[(*place, n)]) if f"{metric}_stderr" in data else float("nan")
-    return number(value) + (f" ± {number(stderr, 2)}" if stderr == stderr and value == value else "")  # noqa: PLR0124
+    return plus_minus(value, stderr)
 
 
 def _values(point: Point, axes: Sequence[Axis]) -> list[str]:
@@ -181,7 +193,7 @@ def write_picture(result: Sweep, metric: str) -> str:
     return exhibit.caption
 
 
-def described(result: Sweep, metric: str, caption: str) -> dict[str, Any]:
+def described(result: Sweep, metric: str, caption: str | None) -> dict[str, Any]:
     """Return the sweep as one JSON object."""
     return {
         "scenario": {"name": result.scenario.name, "sha256": result.scenario.sha256, "seed": result.scenario.seed},

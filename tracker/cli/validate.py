@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from tracker.cli.guard import REFUSED, Refused, say
-from tracker.cli.run import _regime_lines
-from tracker.cli.show import console, duration, number, print_json, table
+from tracker.cli.run import _regime_lines, size_of
+from tracker.cli.show import console, duration, number, print_json, print_table
+from tracker.cli.warning import say_warnings, warnings_of
+from tracker.reports.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +35,14 @@ def validate_file(
         from tracker.runs import points_of
 
         points = points_of(scenario)
+        of_points = warnings_of(points)
+        new = [[line for line in own if line not in cautions] for own in of_points]
         facts |= {"points": len(points), "predicted": sweep_cost(points)._asdict()}
+        facts["point_warnings"] = [
+            {"index": point.index, "settings": dict(point.settings), "warnings": own}
+            for point, own in zip(points, new, strict=True)
+            if own
+        ]
         refused = sweep_refusals(points, Limits(**limits))
     facts |= {"warnings": cautions, "refusals": refused}
     if json:
@@ -42,6 +51,8 @@ def validate_file(
         _print(facts)
         for caution in cautions:
             say(f"warning: {caution}")
+        if scenario.sweep:
+            say_warnings(points, of_points, cautions)
     if refused:
         raise Refused(REFUSED, *refused)
 
@@ -73,18 +84,17 @@ def _print(facts: Mapping[str, Any]) -> None:
     from tracker.scenario.forecast import size
 
     screen, about, cost = console(), facts["scenario"], facts["predicted"]
-    counts = f"{about['trials']} trials x {about['steps']} steps, seed {about['seed']}"
-    screen.print(Text(f"{about['name']}: valid; dimension {about['dimension']}, {counts}"))
+    screen.print(Text(f"{about['name']}: valid; dimension {about['dimension']}, {size_of(about)}"))
     rows = [
         (mode["name"], mode["cost"], _points(mode["minimisers"]), number(mode["lowest_cost"]), number(mode["radius"]))
         for mode in facts["modes"]
     ]
-    screen.print(table(("mode", "cost", "global minimisers", "lowest cost", "target radius"), rows, left=3))
+    print_table(screen, ("mode", "cost", "global minimisers", "lowest cost", "target radius"), rows, left=3)
     rows = [
         (s["sampler"], s["mode"], number(s["epsilon"]), ("" if s["exact"] else "about ") + number(s["limit"]), _with(s))
         for s in facts["stability"]
     ]
-    screen.print(table(("sampler", "mode", "epsilon", "stable below", "with"), rows, left=2))
+    print_table(screen, ("sampler", "mode", "epsilon", "stable below", "with"), rows, left=2)
     for line in _regime_lines(facts["regime"]):
         screen.print(Text(line))
     screen.print(
@@ -96,7 +106,7 @@ def _print(facts: Mapping[str, Any]) -> None:
 
 
 def _what(facts: Mapping[str, Any]) -> str:
-    return f"a sweep of {facts['points']} points" if "points" in facts else "a run"
+    return f"a sweep of {counted(facts['points'], 'point')}" if "points" in facts else "a run"
 
 
 def _points(points: Any) -> str:

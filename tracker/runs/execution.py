@@ -13,6 +13,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from tracker.runs import files
+from tracker.runs.checkpoints import steps_held
 from tracker.runs.cluster import refuse_if_silent
 from tracker.runs.engines import engine_of
 from tracker.runs.errors import NothingComputed, RunExists
@@ -164,27 +165,27 @@ def compute(
     shards = shards_of(manifest)
     per_trial = float(problem.scenario.steps) * len(problem.contestants)
     total = per_trial * problem.scenario.trials
-    base = per_trial * sum(len(shards[index]) for index in kept)
-    began, told = time.time(), 0.0
+    tasks = [_task(problem, manifest, directory, n, trials) for n, trials in enumerate(shards) if n not in kept]
+    base = per_trial * sum(len(shards[index]) for index in kept) + sum(task.held for task in tasks)
+    began, start, told, new = time.time(), base, 0.0, 0.0
 
     def commit(task: Task, shard: Stored) -> None:
+        nonlocal new
         if directory is not None:
             directory.add_shard(manifest, task.shard, shards[task.shard], shard)
         kept[task.shard] = shard
+        new += per_trial * len(shards[task.shard]) - task.held
 
     def tell(under_way: float) -> None:
-        nonlocal told
-        done = per_trial * sum(len(shards[index]) for index in kept) + under_way
+        nonlocal began, start, told
+        done = base + new + under_way
+        if start == base < done:  # what a shard does first is no stepping: it replays the chain up to its snapshot
+            began, start = time.time(), done
         how.progress(done, total, "running")
         if directory is not None and time.time() - max(began, told) > SECONDS_BETWEEN_SIGNS:
             told = time.time()
-            directory.tell_progress(done, base, total, began)
+            directory.tell_progress(done, start, total, began)
 
-    tasks = [
-        Task(n, trials.start, trials.stop, directory.checkpoint(manifest, n) if directory is not None else None)
-        for n, trials in enumerate(shards)
-        if n not in kept
-    ]
     how.progress(base, total, "running")
     if not tasks:
         return []
@@ -199,6 +200,14 @@ def compute(
             raise
         engine.close(at_once=False)
     return schedule.failed
+
+
+def _task(problem: Problem, manifest: Manifest, directory: RunDirectory | None, index: int, trials: range) -> Task:
+    if directory is None:
+        return Task(index, trials.start, trials.stop, None)
+    place = directory.checkpoint(manifest, index)
+    held = float(len(trials)) * len(problem.contestants) * (steps_held(place, verify=True) or 0.0)
+    return Task(index, trials.start, trials.stop, place, held)
 
 
 def join(shards: Iterable[Arrays]) -> Arrays:

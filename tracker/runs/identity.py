@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from tracker import __version__
-from tracker.runs.records import Manifest
+from tracker.runs.records import SCENARIO, Manifest
 from tracker.simulate import source_fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from tracker.scenario import Scenario
 
 PACKAGES = ("numpy", "scipy", "numba", "simpy")
+PLUGIN = "plugin "  # before the name of a package
 LONGEST = 60  # characters of a value that is shown
 
 
@@ -28,7 +31,7 @@ def data_files(scenario: Scenario) -> Mapping[str, bytes]:
 def versions(plugins: Iterable[str] = ()) -> dict[str, str]:
     """Return the versions of what computes: of the program, and of the packages that it takes costs and samplers from."""
     own = {"tracker": __version__, **{package: metadata.version(package) for package in PACKAGES}}
-    return own | {f"plugin {package}": _installed(package) for package in plugins}
+    return own | {f"{PLUGIN}{package}": _installed(package) for package in plugins}
 
 
 def _installed(package: str) -> str:
@@ -52,6 +55,13 @@ def manifest_of(scenario: Scenario, shard_size: int) -> Manifest:
         text_sha256=sha256(scenario.toml().encode()),
         data={name: sha256(content) for name, content in data_files(scenario).items()},
     )
+
+
+def continuing(what: str, path: Path, manifest: Manifest) -> str:
+    """Return the command that goes on with the "run" or "sweep" in ``path``, from the scenario that is kept there."""
+    plugins = [name.removeprefix(PLUGIN) for name in manifest.versions if name.startswith(PLUGIN)]
+    allowed = [word for name in plugins for word in ("--allow-plugins", name)]
+    return shlex.join(["tracker", what, str(path / SCENARIO), "--out", str(path), *allowed, "--resume"])
 
 
 def sha256(data: bytes) -> str:

@@ -38,9 +38,14 @@ class Kept(NamedTuple):
 
 def kept_of(path: Path, manifest: Manifest, verify: bool | None) -> Kept:
     """Return what is kept of the run in ``path``; ``verify`` None: where that is cheap."""
-    names = (RESULT, SUMMARY) if manifest.complete else (SHARDS, CHECKPOINTS)
-    checked = verify if verify is not None else sum(_size(path / name) for name in names) <= CHEAP
+    checked = verify if verify is not None else bytes_of(path, manifest) <= CHEAP
     return (_finished if manifest.complete else _under_way)(path, manifest, checked)
+
+
+def bytes_of(path: Path, manifest: Manifest) -> float:
+    """Return how much there is to read in order to verify what is kept."""
+    names = (RESULT, SUMMARY) if manifest.complete else (SHARDS, CHECKPOINTS)
+    return sum(_size(path / name) for name in names)
 
 
 def _finished(path: Path, manifest: Manifest, verify: bool) -> Kept:

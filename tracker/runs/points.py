@@ -17,6 +17,8 @@ from tracker.scenario.errors import shown
 from tracker.scenario.reading import plain
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from tracker.scenario import Scenario
@@ -65,13 +67,28 @@ class Point:
     @property
     def label(self) -> str:
         """What tells it from the others."""
-        settings = ", ".join(f"{address} = {shown(value)}" for address, value in self.settings)
-        return f"point {self.index} ({settings})"
+        return label_of(self.index, self.settings)
+
+
+def label_of(index: int, settings: Settings) -> str:
+    """Return what tells a point from the others."""
+    return f"point {index} ({', '.join(f'{address} = {shown(value)}' for address, value in settings)})"
 
 
 def axes_of(scenario: Scenario) -> tuple[Axis, ...]:
     """Return the axes in the order of the file."""
-    return tuple(Axis(address, tuple(values)) for address, values in scenario.sweep.items())
+    return axes_in(scenario.sweep)
+
+
+def axes_in(sweep: Mapping[str, Sequence[Any]]) -> tuple[Axis, ...]:
+    """Return the axes of a ``[sweep]`` table."""
+    return tuple(Axis(address, tuple(values)) for address, values in sweep.items())
+
+
+def crossed(axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], Settings]]:
+    """Give the place and the settings of each point, the last axis running fastest."""
+    for place in product(*(range(len(axis.values)) for axis in axes)):
+        yield place, tuple((axis.address, axis.values[n]) for axis, n in zip(axes, place, strict=True))
 
 
 def points_of(scenario: Scenario) -> tuple[Point, ...]:
@@ -84,8 +101,7 @@ def points_of(scenario: Scenario) -> tuple[Point, ...]:
     count = math.prod(len(axis.values) for axis in axes)
     points: list[Point] = []
     built: set[str] = set()
-    for index, place in enumerate(product(*(range(len(axis.values)) for axis in axes))):
-        chosen = tuple((axis.address, axis.values[n]) for axis, n in zip(axes, place, strict=True))
+    for index, (place, chosen) in enumerate(crossed(axes)):
         point = Point(index, place, chosen, _folder(index, count, chosen), base)
         try:
             points.append(replace(point, scenario=_changed(base, chosen, built)))
@@ -118,8 +134,12 @@ def _repeated(axis: Axis) -> list[str]:
     return [f'sweep."{axis.address}": {shown(value)} stands there more than once' for value in twice]
 
 
+def numeral(index: int, count: int) -> str:
+    """Return the number of a point of ``count`` as the name of its folder begins, before a ``_``."""
+    return f"{index:0{len(str(count - 1))}d}"
+
+
 def _folder(index: int, count: int, chosen: Settings) -> str:
-    number = f"{index:0{len(str(count - 1))}d}"
     values = "_".join(f"{address.rpartition('.')[2]}={shown(value)}" for address, value in chosen)
-    name = f"{number}_{re.sub(r'[^A-Za-z0-9.=+-]+|[.]{2,}', '_', values)}"
+    name = f"{numeral(index, count)}_{re.sub(r'[^A-Za-z0-9.=+-]+|[.]{2,}', '_', values)}"
     return name[:LONGEST_FOLDER].rstrip("._")

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tracker.runs.errors import CorruptRun, RunDiffers
-from tracker.runs.identity import differences, manifest_of, sha256
+from tracker.runs.identity import continuing, differences, manifest_of, sha256
+from tracker.runs.locking import living_holder
 from tracker.runs.netcdf import array_hash, read_result
+from tracker.runs.records import SCENARIO
 from tracker.runs.result import Run
-from tracker.runs.storage import MANIFEST, RESULT, SCENARIO, SUMMARY, hash_of_file, read_manifest
+from tracker.runs.storage import MANIFEST, RESULT, SUMMARY, hash_of_file, read_manifest
 from tracker.scenario import PluginError, ScenarioError, load
 from tracker.simulate import prepare
 
@@ -42,16 +44,24 @@ def open_run(path: str | Path, scenario: Scenario | None = None, plugins: Sequen
     CorruptRun
         If anything in it is missing, damaged or not finished.
     """
-    path = Path(path).resolve()
+    given = Path(path)
+    path = given.resolve()
     manifest = read_manifest(path)
     if RESULT not in manifest.files:
-        raise CorruptRun(path, "the run is not finished; tracker run --resume finishes it")
+        raise CorruptRun(path, not_finished("run", given, manifest))
     summary = _summary(path, manifest)
     scenario = scenario or stored_scenario(path, manifest, plugins)
     arrays = _arrays(path, manifest)
     if array_hash(arrays) != summary.get("hash"):
         raise CorruptRun(path, f"{RESULT} does not hold the arrays whose hash is in {SUMMARY}")
     return Run(scenario, summary, arrays, prepare(scenario), path)
+
+
+def not_finished(what: str, path: Path, manifest: Manifest) -> str:
+    """Return why the "run" or "sweep" in ``path`` cannot be read yet: who writes it, or what command finishes it."""
+    if (holder := living_holder(path)) is not None:
+        return f"the {what} is not finished: it is being written by {holder}"
+    return f"the {what} is not finished; {continuing(what, path, manifest)} finishes it"
 
 
 def resumable(path: Path, old: Manifest, scenario: Scenario) -> Scenario:

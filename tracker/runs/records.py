@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from tracker.runs.errors import FailedShard
 
+SCENARIO = "scenario.toml"  # kept beside the manifest
 CHECK = "check"
 CHECK_DIGITS = 16
 

@@ -43,7 +43,7 @@ class Schedule:
         self.failed: list[FailedShard] = []
 
     def run(self, tell: Callable[[float], None]) -> None:
-        """Do all the work; ``tell`` is called now and then with the steps done in shards that are under way."""
+        """Do all the work; ``tell`` is called now and then with the steps that shards under way took, without those they held."""
         while self._waiting or self._running:
             try:
                 self._submit()
@@ -52,7 +52,7 @@ class Schedule:
                     self._take(future)
             except BrokenExecutor as error:
                 self._break(error)
-            tell(sum(self._engine.steps(task.shard) for task in self._running.values()))
+            tell(sum(max(0.0, self._engine.steps(task.shard) - task.held) for task in self._running.values()))
 
     def _submit(self) -> None:
         while self._waiting and len(self._running) < self._engine.width:

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tracker.runs.identity import continuing
 from tracker.runs.kept import kept_of
 from tracker.runs.locking import living_holder
 from tracker.runs.records import shards_of
@@ -39,6 +40,8 @@ class Status(NamedTuple):
         Files that are missing or damaged now; a resume computes again what they held.
     verified : bool
         Whether the content of the files was checked, not only whether they are there.
+    resume : str or None
+        The command that continues a resumable run.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Status(NamedTuple):
     damaged: int
     unusable: tuple[str, ...]
     verified: bool
+    resume: str | None
 
 
 def status_of(path: str | Path, *, verify: bool | None = None) -> Status:
@@ -63,7 +67,8 @@ def status_of(path: str | Path, *, verify: bool | None = None) -> Status:
 
     With ``verify`` all that is kept is read and checked against its hashes; by default where that takes a second or so.
     """
-    path = Path(path).resolve()
+    given = Path(path)
+    path = given.resolve()
     manifest = read_manifest(path)
     holder = living_holder(path)
     state = COMPLETE if manifest.complete else RUNNING if holder is not None else RESUMABLE
@@ -91,6 +96,7 @@ def status_of(path: str | Path, *, verify: bool | None = None) -> Status:
         damaged=len(list((path / DAMAGED).glob("*"))),
         unusable=kept.unusable,
         verified=kept.verified,
+        resume=continuing("run", given, manifest) if state == RESUMABLE else None,
     )
 
 

@@ -21,7 +21,7 @@ from tracker.runs.errors import CorruptRun, RunExists, RunLocked
 from tracker.runs.identity import data_files, sha256
 from tracker.runs.locking import LOCK, living_holder, locked
 from tracker.runs.netcdf import write_result
-from tracker.runs.records import Entry, Manifest, read_journal
+from tracker.runs.records import SCENARIO, Entry, Manifest, read_journal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     Arrays = Mapping[str, NDArray[Any]]
 
 SHARDS, CHECKPOINTS, DAMAGED = "shards", "checkpoints", "damaged"
-JOURNAL, MANIFEST, SCENARIO, PROGRESS = "journal.jsonl", "manifest.json", "scenario.toml", "progress.json"
+JOURNAL, MANIFEST, PROGRESS = "journal.jsonl", "manifest.json", "progress.json"
 RESULT, SUMMARY = "result.nc", "summary.json"
-SWEEP_TABLE = "points.json"  # of a directory that holds many runs
+SWEEP_MANIFEST = "sweep.json"  # in place of a manifest, where a directory holds many runs
 WHILE_RUNNING = (PROGRESS, CHECKPOINTS, JOURNAL, SHARDS)
 
 
@@ -159,7 +159,7 @@ class RunDirectory:
         files.remove(self.path / CHECKPOINTS / name)
 
     def tell_progress(self, done: float, base: float, total: float, began: float) -> None:
-        """Say how far the run is, and where this process took over, for ``tracker status``; not worth an error."""
+        """Say how far the run is, and where and when this process began to step, for ``tracker status``; not worth an error."""
         line = json.dumps({"done": done, "base": base, "total": total, "began": began, "at": time.time()})
         try:
             files.write_file(self.path / PROGRESS, line.encode(), lasting=False)
@@ -205,7 +205,7 @@ def read_manifest(path: Path) -> Manifest:
     try:
         manifest = Manifest.decode((path / MANIFEST).read_bytes())
     except OSError as error:
-        if (path / SWEEP_TABLE).is_file():
+        if (path / SWEEP_MANIFEST).is_file():
             raise CorruptRun(path, "a sweep, not a run; its runs are in points/") from None
         raise CorruptRun(path, f"no run: {MANIFEST}: {error.strerror or error}") from None
     if manifest is None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tracker.runs.errors import CorruptRun
 from tracker.runs.points import axes_of, points_of
-from tracker.runs.reading import open_run, stored_scenario
-from tracker.runs.storage import SCENARIO
+from tracker.runs.reading import not_finished, open_run, stored_scenario
+from tracker.runs.records import SCENARIO
 from tracker.runs.sweeping import POINTS, SWEEP, TABLE, Outcome, Sweep, ended, read_sweep_manifest
 
 if TYPE_CHECKING:
@@ -44,17 +43,17 @@ def open_sweep(path: str | Path, scenario: Scenario | None = None, *, plugins: S
     path = given.resolve()
     manifest = read_sweep_manifest(path)
     if not manifest.complete:
-        again = shlex.join(["tracker", "sweep", str(given / SCENARIO), "--out", str(given), "--resume"])
-        raise CorruptRun(path, f"the sweep is not finished; {again} finishes it")
+        raise CorruptRun(path, not_finished("sweep", given, manifest))
     scenario = scenario or stored_scenario(path, manifest, plugins)
-    points, entries = points_of(scenario), _entries(path)
+    points, entries = points_of(scenario), entries_of(path)
     if [f"{POINTS}/{point.folder}" for point in points] != [entry["folder"] for entry in entries]:
         raise CorruptRun(path, f"{TABLE} does not hold the points of {SCENARIO}")
     outcomes = [_read(path, point, entry) for point, entry in zip(points, entries, strict=True)]
     return Sweep(scenario, axes_of(scenario), tuple(outcomes), path)
 
 
-def _entries(path: Path) -> list[dict[str, Any]]:
+def entries_of(path: Path) -> list[dict[str, Any]]:
+    """Return how the points of the finished sweep in ``path`` ended."""
     try:
         entries = json.loads((path / TABLE).read_bytes())["points"]
         return [{key: entry[key] for key in ("folder", "state", "message", "hash")} for entry in entries]

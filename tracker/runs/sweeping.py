@@ -23,8 +23,8 @@ from tracker.runs.identity import data_files, manifest_of
 from tracker.runs.locking import LOCK, locked
 from tracker.runs.points import Axis, Point, axes_of, points_of
 from tracker.runs.reading import resumable
-from tracker.runs.records import Manifest
-from tracker.runs.storage import SCENARIO, SWEEP_TABLE
+from tracker.runs.records import SCENARIO, Manifest
+from tracker.runs.storage import SWEEP_MANIFEST
 from tracker.runs.summary import tracking_errors
 from tracker.runs.tidy import tidy
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tracker.runs.result import Run
     from tracker.scenario import Scenario
 
-SWEEP, TABLE, TIDY, POINTS = "sweep.json", SWEEP_TABLE, "sweep.nc", "points"
+SWEEP, TABLE, TIDY, POINTS = SWEEP_MANIFEST, "points.json", "sweep.nc", "points"
 BEGINNINGS = {LOCK, SCENARIO, POINTS}  # what may stand there before sweep.json does
 
 
@@ -187,11 +187,16 @@ def _outcome(point: Point, place: Path | None, how: How) -> Outcome:
 def ended(point: Point, result: Run) -> Outcome:
     """Return the outcome of a point that has a result."""
     summary, errors = result.summary, tracking_errors(result.arrays)
+    return Outcome(point, *verdict(summary), summary, errors)
+
+
+def verdict(summary: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the state of a point with this summary, and what went wrong."""
     if failed := summary.get("failed"):
         lines = [f"trials {shard['first']} to {shard['stop'] - 1} failed: {shard['error']}" for shard in failed]
-        return Outcome(point, "failed", "; ".join(lines), summary, errors)
+        return "failed", "; ".join(lines)
     message = _divergence(summary)
-    return Outcome(point, "diverged" if message else "complete", message, summary, errors)
+    return "diverged" if message else "complete", message
 
 
 def _carried_out(point: Point, place: Path | None, how: How) -> Run:

@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 
 
 class Task(NamedTuple):
-    """A shard to compute: its number, its trials, and where it may keep snapshots."""
+    """A shard to compute: its number, its trials, where it may keep snapshots, and the steps that the last of them holds."""
 
     shard: int
     first: int
     stop: int
     place: Place | None
+    held: float = 0.0
 
 
 class Payload(NamedTuple):

@@ -121,7 +121,7 @@ def sweep(
 @app.command()
 @guarded
 def status(
-    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="The directory of a run or sweep.", show_default=False)],
     verify: Annotated[
         bool | None,
         typer.Option(
@@ -132,7 +132,7 @@ def status(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Say how far a run is; it may be running in another terminal.
+    """Say how far a run or a sweep is; it may be running in another terminal.
 
     What counts as done is what a resume would not compute again.
 

@@ -1,0 +1,224 @@
+"""How far a sweep is, seen from outside: its points one by one, from their own run directories."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tracker.runs import kept
+from tracker.runs.errors import CorruptRun
+from tracker.runs.identity import continuing
+from tracker.runs.locking import living_holder
+from tracker.runs.points import axes_in, crossed, label_of, numeral
+from tracker.runs.records import SCENARIO
+from tracker.runs.status import COMPLETE, RESUMABLE, RUNNING, Status, status_of
+from tracker.runs.storage import DAMAGED, MANIFEST, SUMMARY, read_manifest
+from tracker.runs.sweep_reading import entries_of
+from tracker.runs.sweeping import POINTS, TABLE, TIDY, read_sweep_manifest, verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+DIVERGED, FAILED, WAITING = "diverged", "failed", "waiting"
+PASSED_OVER = "not finished, though later points were begun"
+
+
+@dataclass(frozen=True)
+class PointStatus:
+    """How far a point is.
+
+    Attributes
+    ----------
+    state : "complete", "diverged" (complete, but some trials did), "failed", "running", "resumable" or "waiting"
+    part : float
+        How much of its steps is done, 0 to 1.
+    message : str
+        What went wrong.
+    """
+
+    index: int
+    label: str
+    state: str
+    part: float
+    message: str
+
+
+class SweepStatus(NamedTuple):
+    """How far a sweep is; what a run's ``Status`` has too, means the same here.
+
+    Attributes
+    ----------
+    points_done : int
+        Points that are complete, diverged or not.
+    under_way : PointStatus or None
+        The point that is computed at this moment, or would be the first to go on.
+    part : float
+        How much of the steps of all points is done, 0 to 1.
+    failed, diverged : tuple of PointStatus
+        Points where something went wrong.
+    """
+
+    name: str
+    state: str
+    holder: str | None
+    points: int
+    points_done: int
+    under_way: PointStatus | None
+    part: float
+    steps_per_second: float | None
+    seconds_left: float | None
+    seconds_since: float | None
+    failed: tuple[PointStatus, ...]
+    diverged: tuple[PointStatus, ...]
+    damaged: int
+    unusable: tuple[str, ...]
+    verified: bool
+    resume: str | None
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A point as it is found: its work in steps, its folder if it was begun, how far the run there is, and what came out."""
+
+    index: int
+    label: str
+    work: float
+    folder: Path | None
+    status: Status | None
+    summary: dict[str, Any]
+
+
+def sweep_status_of(path: str | Path, *, verify: bool | None = None) -> SweepStatus:
+    """Return how far the sweep in the directory ``path`` is; ``CorruptRun`` where there is none."""
+    given = Path(path)
+    path = given.resolve()
+    manifest = read_sweep_manifest(path)
+    holder = living_holder(path)
+    state = RUNNING if holder is not None else COMPLETE if manifest.complete else RESUMABLE
+    points = list(_found(path, verify))
+    last = max((point.index for point in points if point.folder is not None), default=-1)
+    entries, unusable = _ends(path, points) if state == COMPLETE else ({}, [])
+    unusable += [name for point in points for name in _unusable(path, point, entries.get(point.index))]
+    told = [_told(point, last, state, entries.get(point.index)) for point in points]
+    runs = [point.status for point in points if point.status is not None]
+    work = sum(point.work for point in points)
+    done = sum(point.work * one.part for point, one in zip(points, told, strict=True))
+    failed = tuple(one for one in told if one.state == FAILED)
+    under_way = next((one for one in told if one.state in (RUNNING, RESUMABLE)), None)
+    now = points[under_way.index].status if under_way is not None and under_way.state == RUNNING else None
+    rest = points[under_way.index].work * (1.0 - under_way.part) if under_way is not None else 0.0
+    return SweepStatus(
+        name=manifest.name,
+        state=state,
+        holder=str(holder) if holder is not None else None,
+        points=len(points),
+        points_done=sum(one.state in (COMPLETE, DIVERGED) for one in told),
+        under_way=under_way,
+        part=done / work,
+        steps_per_second=now.steps_per_second if now is not None else None,
+        # the others are as fast as the one under way
+        seconds_left=now.seconds_left * (work - done) / rest if now is not None and now.seconds_left and rest else None,
+        seconds_since=now.seconds_since if now is not None else None,
+        failed=failed,
+        diverged=tuple(one for one in told if one.state == DIVERGED),
+        damaged=sum(run.damaged for run in runs) + len(list((path / DAMAGED).glob("*"))),
+        unusable=tuple(unusable),
+        verified=all(run.verified for run in runs if run.state != RUNNING),
+        resume=continuing("sweep", given, manifest)
+        if state == RESUMABLE or (state == COMPLETE and (failed or unusable))
+        else None,
+    )
+
+
+def _found(path: Path, verify: bool | None) -> Iterator[_Point]:
+    """Give the points of the scenario that is kept in ``path``: as tables, since nothing is computed here."""
+    try:
+        table = tomllib.loads((path / SCENARIO).read_text(encoding="utf-8"))
+        settings = [chosen for _, chosen in crossed(axes_in(table["sweep"]))]
+        size = {key: float(table[key]) for key in ("trials", "steps")}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CorruptRun(path, f"{SCENARIO} cannot be read: {error}") from None
+    folders = [_folder(path, numeral(index, len(settings))) for index in range(len(settings))]
+    if verify is None and sum(_bytes(folder) for folder in folders if folder is not None) > kept.CHEAP:
+        verify = False
+    for index, (chosen, folder) in enumerate(zip(settings, folders, strict=True)):
+        own = {**size, **dict(chosen)}
+        work = float(own["trials"]) * float(own["steps"])
+        status = _status(folder, verify)
+        summary = _summary(folder) if folder is not None and status is not None and status.state == COMPLETE else {}
+        yield _Point(index, label_of(index, chosen), work, folder, status, summary)
+
+
+def _folder(path: Path, number: str) -> Path | None:
+    return next((path / POINTS).glob(f"{number}_*"), None)
+
+
+def _bytes(folder: Path) -> float:
+    try:
+        return kept.bytes_of(folder, read_manifest(folder))
+    except CorruptRun:
+        return 0.0
+
+
+def _status(folder: Path | None, verify: bool | None) -> Status | None:
+    try:
+        return status_of(folder, verify=verify) if folder is not None else None
+    except CorruptRun:
+        return None
+
+
+def _summary(folder: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads((folder / SUMMARY).read_bytes()))
+    except (OSError, ValueError, TypeError):  # told among the files that are damaged
+        return {}
+
+
+def _ends(path: Path, points: Sequence[_Point]) -> tuple[dict[int, dict[str, Any]], list[str]]:
+    """Return how the points of a finished sweep ended, by index, and which of its own files are missing or damaged."""
+    missing = [] if (path / TIDY).is_file() else [TIDY]
+    try:
+        entries = entries_of(path)
+    except CorruptRun:
+        return {}, [*missing, TABLE]
+    return dict(enumerate(entries)), missing if len(entries) == len(points) else [*missing, TABLE]
+
+
+def _told(point: _Point, last: int, sweep: str, entry: dict[str, Any] | None) -> PointStatus:
+    status = point.status
+    part = status.part if status is not None else 0.0
+    state, message = _state(point, last, sweep)
+    if entry is not None and entry["state"] == FAILED:
+        state, message = FAILED, str(entry["message"])
+    return PointStatus(point.index, point.label, state, part, message)
+
+
+def _state(point: _Point, last: int, sweep: str) -> tuple[str, str]:
+    status = point.status
+    if status is not None and status.state == COMPLETE:
+        return verdict(point.summary) if point.summary else (COMPLETE, "")
+    if status is not None and status.state == RUNNING:
+        return RUNNING, ""
+    if status is not None and status.failed:
+        return FAILED, "; ".join(map(str, status.failed))
+    if point.index < last or sweep == COMPLETE:
+        return FAILED, PASSED_OVER
+    return (WAITING if point.folder is None else sweep), ""
+
+
+def _unusable(path: Path, point: _Point, entry: dict[str, Any] | None) -> Iterator[str]:
+    """Give the files that do not hold what they should; ``entry`` is how the point of a finished sweep ended."""
+    if point.folder is None:
+        if entry is not None and entry["hash"] is not None:
+            yield str(entry["folder"])
+        return
+    place = point.folder.relative_to(path)
+    if point.status is not None:
+        yield from (f"{place}/{name}" for name in point.status.unusable)
+        if entry is not None and not point.status.unusable and point.summary.get("hash") != entry["hash"]:
+            yield f"{place}/{SUMMARY}"
+    elif (point.folder / MANIFEST).exists():
+        yield f"{place}/{MANIFEST}"
