@@ -110,7 +110,7 @@ def test_long_words_are_cut_and_stand_aslant() -> None:
     words = ["a " * 20, "b$x$" * 9, "short"]
     (ax,) = sweep_exhibit(swept({}, description=words)).figure.axes
     labels = ax.get_xticklabels()
-    assert [label.get_text() for label in labels] == [f"{'a ' * 11}a…", f"{'b$x$' * 5}b$x…", "short"]
+    assert [label.get_text() for label in labels] == [f"{'a ' * 5}a…{'a ' * 6}", f"{'b$x$' * 2}b$x…{'b$x$' * 3}", "short"]
     assert all(label.get_rotation() == 25 and not label.get_parse_math() for label in labels)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from tracker.metrics.distances import w1
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.one_trial import has_twins
-from tracker.reports.style import INK, LONGEST_TITLE, MUTED, cut, figure, legend, some
+from tracker.reports.style import INK, LONGEST_TITLE, MUTED, figure, legend, shortened, some
 from tracker.reports.view import BASELINES
 from tracker.reports.words import number
 
@@ -167,7 +167,7 @@ def _panel(
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
     ax.grid(visible=False, axis="y")
-    mode = cut(view.mode_names[x], LONGEST_TITLE)
+    mode = shortened(view.mode_names, LONGEST_TITLE)[x]
     ax.set_title(f"while {mode} holds" if len(view.modes) > 1 else mode)
 
 
