@@ -265,3 +265,18 @@ def test_letters_that_the_font_lacks_are_no_warnings() -> None:
             names_below(ax, [0, 1], ["\u6f22\u5b57", "\u4e2d\u6587" * 20])
             ax.set_title("\u6f22")
         figure_bytes(fig, "svg")
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_sampler_that_diverged_is_no_warning_where_standing_still_is_far(first: bool) -> None:
+    """Errors are then drawn on a logarithmic axis, which has no place for what is not there."""
+    good, wild = (
+        {"name": name, "kind": "langevin", "epsilon": epsilon, "beta": 20.0}
+        for name, epsilon in (("good", 0.1), ("wild", 3.0))
+    )
+    run = interpreted(long_world(2, 1, 1).replace(samplers=[wild, good] if first else [good, wild], start=[80.0]))
+    assert (run.arrays["diverged"][:, 0 if first else 1] >= 0).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        page = report(run)
+    assert "wild: 3 of 3 trials diverged" in page

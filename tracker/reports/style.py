@@ -161,7 +161,8 @@ def _cut(names: Sequence[str], most: int) -> list[str]:
     tails = sorted(range(1, most - 1), key=lambda tail: abs(2 * tail - most))
     same = next((n for n, letters in enumerate(zip(*long, strict=False)) if len(set(letters)) > 1), 0)
     ways = [[f"{name[: most - 1 - tail]}…{name[-tail:]}" for name in long] for tail in tails]
-    ways.append([f"…{name[same : same + most - 2]}…" for name in long])
+    begin = max(0, same - 4)
+    ways.append([f"…{name[begin : begin + most - 2]}…" for name in long])
     numbered = [f"{name[: most - 4]}…{n}" for n, name in enumerate(long, 1)]
     found = dict(zip(long, next((way for way in ways if len(set(way)) == len(long)), numbered), strict=True))
     return [found.get(name, name) for name in names]

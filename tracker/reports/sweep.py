@@ -193,7 +193,7 @@ def _maps(drawn: Drawn) -> Figure:
             ax.set_yticks(range(len(down.values)), shortened(ticks(down)), parse_math=False)
         picture.supxlabel(across.address, fontsize=9)
         picture.supylabel(down.address, fontsize=9)
-        bar = picture.colorbar(image, ax=grid, label=drawn.title, fraction=0.05)
+        bar = picture.colorbar(image, ax=picture.axes, label=drawn.title, fraction=0.05)
         bar.outline.set_visible(False)  # type: ignore[operator]
     return picture
 
