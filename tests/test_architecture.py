@@ -20,6 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "plain": set(),
     "autocorrelation": set(),
     "keys": set(),
+    "names": set(),
     "chain": set(),
     "skew": set(),
     "bins": {"compiled"},
@@ -27,8 +28,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "environment": {"chain"},
     "exponential": {"compiled"},
     "costs": {"compiled", "exponential", "keys", "streams"},
-    "samplers": {"compiled", "keys", "streams", "skew", "costs.base"},
-    "scenario": {"chain", "skew", "costs", "samplers", "keys", "compiled"},
+    "samplers": {"compiled", "keys", "names", "streams", "skew", "costs.base"},
+    "scenario": {"chain", "skew", "costs", "samplers", "keys", "compiled", "names"},
     "loop": {"compiled", "bins", "streams", "costs.base", "samplers.base"},
     "simulate": {
         "loop", "scenario", "environment", "costs", "samplers", "streams", "bins", "skew", "compiled",
@@ -38,7 +39,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "references": {"scenario", "costs", "compiled", "streams", "keys", "plain", "autocorrelation"},
     "runs": {"scenario", "simulate", "loop", "metrics", "chain", "skew", "bins", "plain", "__version__"},
     "convergence": {"scenario", "simulate", "limits", "metrics", "runs", "plain", "chain", "skew", "samplers.base"},
-    "reports": {"metrics", "limits", "references", "convergence", "runs", "scenario", "chain", "skew", "bins", "plain"},
+    "reports": {
+        "metrics", "limits", "references", "convergence", "runs", "scenario", "chain", "skew", "bins", "plain", "names",
+    },
     "cli": {
         "runs", "scenario", "simulate", "costs", "samplers", "metrics", "limits", "references", "convergence", "reports",
         "chain", "skew", "keys", "plain", "bins", "__version__",

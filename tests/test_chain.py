@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.stats import chi2, ncx2
 
 from tracker import chain
 
@@ -323,6 +324,41 @@ def test_hazard_test_has_its_size() -> None:
     assert abs(np.mean(np.array(p) < 0.05) - 0.05) < SIGMAS * math.sqrt(0.05 * 0.95 / 1000)
     control = chain.hazard_test(geometric_counts(0.0515, 200_000, 0), [0.05, 0.05])
     assert control.p_value[0] < REJECT
+
+
+def test_hazard_test_by_hand() -> None:
+    """At a = 1/2 the variance of d among r is r / 4, half of what a r would be."""
+    jumps, none = np.array([[0, 110], [0, 0]]), np.zeros(2, dtype=np.int64)
+    exits, at_risk = np.array([[60, 30, 20], [0, 0, 0]]), np.array([[100, 60, 40], [0, 0, 0]])
+    counts = chain.DwellCounts(np.array([1, 2, 3]), jumps, none, exits, at_risk)
+    known = chain.hazard_test(counts, [0.5, 0.5])
+    assert known.statistic[0] == pytest.approx(10**2 / 25, rel=IDENTITY)
+    assert known.df[0] == 3
+    # chi-squared on 3: P(> x) = erfc(sqrt(x / 2)) + sqrt(2 x / pi) exp(-x / 2)
+    assert known.p_value[0] == pytest.approx(math.erfc(math.sqrt(2)) + math.sqrt(8 / math.pi) / math.e**2, rel=1e-9)
+    estimated = chain.hazard_test(counts)  # a = 110 / 200: d - a r is 5, -3 and -2
+    assert estimated.statistic[0] == pytest.approx((25 / 100 + 9 / 60 + 4 / 40) / (0.55 * 0.45), rel=IDENTITY)
+    assert estimated.df[0] == 2
+    assert estimated.p_value[0] == pytest.approx(math.exp(-estimated.statistic[0] / 2), rel=1e-9)
+
+
+def test_hazard_test_of_a_given_chance_has_its_size_and_its_power() -> None:
+    """a = 1/2 is told. Of 2000 tests 5 % reject, and of counts at 0.52 as many as the noncentral law says.
+
+    1600 visits take 1600 / a steps; the noncentrality is their number times (0.52 - 0.5)^2 / (0.5 (1 - 0.5)), on as many
+    degrees of freedom as there are bins. 0.01: r and the bins are random, and the variance at 0.52 is 0.16 % smaller.
+    """
+    tests, visits, a = 2000, 1600, 0.52
+    spread = SIGMAS * math.sqrt(0.05 * 0.95 / tests)
+    true = [chain.hazard_test(geometric_counts(0.5, visits, seed), [0.5, 0.5]) for seed in range(tests)]
+    assert abs(np.mean([test.p_value[0] < 0.05 for test in true]) - 0.05) < spread
+    other = [chain.hazard_test(geometric_counts(a, visits, seed), [0.5, 0.5]) for seed in range(tests)]
+    df = np.array([test.df[0] for test in other])
+    power = float(np.mean(ncx2.sf(chi2.isf(0.05, df), df, visits / a * (a - 0.5) ** 2 / 0.25)))
+    assert abs(np.mean([test.p_value[0] < 0.05 for test in other]) - power) < (
+        SIGMAS * math.sqrt(power * (1 - power) / tests) + 0.01
+    )
+    assert power > 0.2
 
 
 def test_hazard_test_merges_bins_that_expect_little() -> None:

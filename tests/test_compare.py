@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import tracker
 from tracker.cli import app
 from tracker.metrics.paired import Paired, difference, ratio
-from tracker.reports.compare import NotPaired, _exhibit, compare
+from tracker.reports.compare import Change, NotPaired, _exhibit, compare
 from tracker.reports.conditions import failures, parse_condition
 from tracker.reports.view import View
 from tracker.reports.words import interval, number
@@ -142,6 +142,7 @@ def test_what_is_not_paired_is_refused(folders: dict[str, Path]) -> None:
     [
         (("trials=7",), "trials"),
         (("steps=299",), "steps"),
+        (("burn_in=20",), "burn_in: 0 and 20"),
         (("chain.alpha=0.03",), "chain"),
         (('samplers.skewed.name="x"',), "samplers"),
     ],
@@ -171,6 +172,41 @@ def test_a_ratio_that_is_not_known_fails(folders: dict[str, Path]) -> None:
     conditions = [parse_condition(f"tracking_error.skewed {sign} 1") for sign in ("<", ">", "<=", ">=")]
     assert len(failures([unknown], conditions)) == 4
     assert len(failures([change], conditions)) == 2  # 1 <= 1 and 1 >= 1
+
+
+def test_a_star_looks_at_every_sampler() -> None:
+    """Three samplers with ratios 1.0, 1.2 and 0.9, each end of the interval 0.05 further; no condition is about the cost."""
+
+    def change(sampler: str, quantity: str, times: float) -> Change:
+        pair = Paired(times, times - 0.05, times + 0.05, 0, 5)
+        return Change(sampler, quantity, 1.0, times, pair, pair)
+
+    ratios = {"a": 1.0, "b": 1.2, "c": 0.9}
+    changes = [change(name, "tracking_error", times) for name, times in ratios.items()]
+    changes += [change(name, "excess_cost", 7.0) for name in ratios]
+    cases = {
+        "* > 1.1": "b",
+        "* < 0.95": "c",
+        "* >= 1": "ab",
+        "* < 2": "abc",
+        "*.low > 1.0": "b",
+        "*.high > 1.0": "ab",
+        "* > 1.3": "",
+        "c > 1.1": "",
+    }
+    for text, names in cases.items():
+        told = failures(changes, [parse_condition(f"tracking_error.{text}")])
+        assert [line.split(": ")[2].split(" has ")[0] for line in told] == list(names), text
+
+
+def test_a_star_on_the_command_line_reaches_the_last_sampler(folders: dict[str, Path]) -> None:
+    """The larger step tracks better, and the baselines are level: only they have a ratio of 1."""
+    done = invoke(folders["small"], folders["large"], "--fail-if", "tracking_error.* >= 1")
+    assert done.exit_code == 6
+    told = " ".join(done.stderr.split())
+    assert "frozen has 1 times" in told
+    assert "oracle has 1 times" in told
+    assert "skewed has" not in told
 
 
 def test_a_run_that_diverged_completely_fails_every_condition_with_the_reason(folders: dict[str, Path]) -> None:

@@ -14,7 +14,8 @@ from tracker.metrics.paired import difference, ratio
 from tracker.reports import comparison
 from tracker.reports.exhibit import Exhibit, Omitted
 from tracker.reports.verdict import did_it_track, which_sampler
-from tracker.reports.view import ERROR, STEPS, View
+from tracker.reports.view import View
+from tracker.runs.summary import ERROR, STEPS
 
 TRIALS = 12
 EASY = np.arange(TRIALS) % 2 == 0
@@ -87,6 +88,42 @@ def test_times_to_reacquire_keep_the_geometric_mean(base: tracker.Run) -> None:
     assert isinstance(shown, Exhibit)
     assert "errors and costs are ratios of the means" in shown.caption
     assert "of times geometric means" in shown.caption
+
+
+def with_evaluations(base: tracker.Run, **calls: dict[str, int]) -> View:
+    """The run, of whose samplers these take so many evaluations a step."""
+    summary = copy.deepcopy(dict(base.summary))
+    for row in summary["samplers"]:
+        row["evaluations"] |= calls.get(row["name"], {})
+    return View(tracker.Run(base.scenario, summary, base.arrays, base.problem))
+
+
+def test_only_times_are_compared_per_gradient_evaluation(base: tracker.Run) -> None:
+    """The third takes 3 gradients a step: 3 times the ratio in steps. Errors and costs are no times: one row each."""
+    shown = comparison.exhibit(with_evaluations(base, **{SECOND: {"gradient": 1}, THIRD: {"gradient": 3, "cost": 2}}))
+    found = rows(shown)
+    titles = [title for name, title in found if name == THIRD]
+    steps, work = "time to re-acquire, in steps", "time to re-acquire, in gradient evaluations"
+    assert titles == ["tracking error", "excess cost", steps, work]
+    assert {len(row) for row in found.values()} == {7}
+    for column in (2, 3, 4):
+        assert found[THIRD, work][column] == pytest.approx(3.0 * found[THIRD, steps][column], rel=1e-12)
+        assert found[SECOND, work][column] == found[SECOND, steps][column]
+    assert isinstance(shown, Exhibit)
+    assert f"Not counted as gradient evaluations: {THIRD} also takes 2 costs a step." in shown.caption
+    assert "All take" not in shown.caption
+
+
+def test_the_same_gradients_need_no_other_comparison(base: tracker.Run) -> None:
+    shown = comparison.exhibit(with_evaluations(base, **{FIRST: {"hessian": 1}, THIRD: {"hessian": 1, "cost": 2}}))
+    assert "time to re-acquire, in gradient evaluations" not in {title for _, title in rows(shown)}
+    assert isinstance(shown, Exhibit)
+    assert "All take 1 gradient a step: times compare alike per step and per gradient evaluation." in shown.caption
+    also = f"{FIRST} also takes 1 Hessian a step and {THIRD} also takes 1 Hessian and 2 costs a step."
+    assert f"Not counted as gradient evaluations: {also}" in shown.caption
+    plain = comparison.exhibit(View(base))
+    assert isinstance(plain, Exhibit)
+    assert "Not counted" not in plain.caption
 
 
 # --- diverged trials

@@ -6,6 +6,7 @@ least once, and all pairs run interpreted. ``TRACKER_ALL_KERNELS=1`` compiles al
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -539,14 +540,52 @@ def test_a_trial_that_runs_away_in_its_last_step_is_marked_too():
     assert marks == [[-1, -1], [4, 4], [4, 4]]
 
 
+@pytest.mark.parametrize(("steps", "mark"), [(3, -1), (4, 4), (5, 4)])
+def test_a_last_point_between_the_two_limits_is_looked_at(steps, mark):
+    """From 1, times -125 in each step: theta_4 = 2.44e8 is too far from the minimiser, by the limit of 2e8.
+
+    The look after each step is at all coordinates together, and lets pass up to 2e8 sqrt(2). So only the look at theta_K, or the
+    next step, sees it.
+    """
+    text = f"""
+name = "last"
+trials = 2
+steps = {steps}
+record_every = 1
+start = [1.0, 0.0]
+[[modes]]
+name = "only"
+cost = "quadratic"
+minimum = [0.0, 0.0]
+curvature = [[126.0, 0.0], [0.0, 1.0]]
+[[samplers]]
+name = "classical"
+kind = "langevin"
+epsilon = 1.0
+beta = "inf"
+"""
+    assert 2e8 < 125.0**4 < 2e8 * math.sqrt(2)
+    arrays = interpreted_arrays(text)
+    assert arrays["diverged"][:, 0].tolist() == [mark, mark]
+    np.testing.assert_allclose(arrays["theta"][0, 0, :4, 0], [1.0, -125.0, 125.0**2, -(125.0**3)], rtol=1e-12)
+    assert np.isnan(arrays["theta"][0, 0, 5:]).all()
+    if steps == 4:
+        assert np.isnan(arrays["theta"][:, 0, 4]).all()  # no record of it either
+
+
 def diverged_of(text):
-    """Steps of divergence of the first sampler, by the interpreted loop: nothing to compile."""
+    """Steps of divergence of the first sampler."""
+    return interpreted_arrays(text)["diverged"][:, 0]
+
+
+def interpreted_arrays(text):
+    """What the first sampler leaves, by the interpreted loop: nothing to compile."""
     problem = engine.prepare(tracker.parse(text))
     problem = problem._replace(contestants=problem.contestants[:1])
     with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
         patch.setattr(engine, "advance", engine.advance.interpreted)
         arrays, _ = engine.simulate(problem, range(2))
-    return arrays["diverged"][:, 0]
+    return arrays
 
 
 BLIND = """

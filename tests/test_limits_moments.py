@@ -17,7 +17,7 @@ import tracker
 from tracker import limits, skew
 from tracker.limits import system
 from tracker.limits.problem import read
-from tracker.limits.steady import Steady
+from tracker.limits.steady import Steady, largest_step
 from tracker.scenario import with_settings
 from tracker.scenario.checks import checked
 
@@ -315,6 +315,36 @@ def test_structured_agrees_with_dense(monkeypatch: pytest.MonkeyPatch) -> None:
             np.testing.assert_allclose(vars(other)[field], value, rtol=1e-9, atol=1e-11, err_msg=field)
     for of, pair in zip(("limit", "algorithm"), pairs, strict=True):
         np.testing.assert_allclose(limits.two_time(scenario, "s", 0.5, 1.0, of=of), pair, rtol=0, atol=1e-12)
+
+
+def test_the_largest_step_is_found_in_twenty_dimensions() -> None:
+    """Two modes of one curvature, diag(1, ..., 5.75): stable up to 2 / 5.75 whatever the chain does.
+
+    Close to it the second moments are almost singular: a small residual is then out of reach, a small backward error is not.
+    """
+    N = 20
+    curvature = np.diag(1.0 + 0.25 * np.arange(N)).tolist()
+    modes = [
+        {"name": name, "cost": "quadratic", "minimum": [place] * N, "curvature": curvature}
+        for name, place in (("one", 1.0), ("two", -1.0))
+    ]
+    sampler = {"name": "s", "kind": "langevin", "epsilon": 0.02, "beta": 10.0}
+    chain = {"alpha": 2e-3, "Q": [[-1.0, 1.0], [1.0, -1.0]]}
+    scenario = A.replace(modes=modes, samplers=[sampler], start=[0.0] * N, chain=chain)
+    problem = read(scenario, "s", "stationary")
+    assert system.size(problem) > system.DENSE
+    assert largest_step(problem, "alpha") == pytest.approx(2.0 / 5.75, rel=1e-9)
+    best = limits.best_step(scenario, "s")
+    around = [
+        float(
+            limits.stationary(
+                with_settings(scenario, [f"samplers.s.epsilon={factor * best.epsilon!r}"]), "s"
+            ).mean_square_error
+        )
+        for factor in (0.9, 1.0, 1.1)
+    ]
+    assert around[1] == pytest.approx(best.mean_square_error, rel=1e-9)
+    assert around[1] < min(around[0], around[2])
 
 
 def test_twenty_modes_in_dimension_twenty() -> None:

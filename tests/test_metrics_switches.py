@@ -109,6 +109,8 @@ def test_mean_per_step_is_a_ratio_of_sums():
     np.testing.assert_allclose(curve.mean, [1.0, 1.5], rtol=IDENTITY)
     residual = sums[:, 0] - 1.0 * steps[:, 0]
     assert curve.stderr[0] == pytest.approx(math.sqrt((residual**2).sum() * 3 / 2) / 15, rel=IDENTITY)
+    assert curve.trials.tolist() == [3, 1]
+    assert np.isnan(curve.stderr[1])  # one trial was there: two others that were not do not make it certain
     assert np.isnan(mean_per_step(sums[:1], steps[:1]).stderr).all()
     assert np.isnan(mean_per_step(np.zeros((2, 1)), np.zeros((2, 1))).mean).all()
 
@@ -124,6 +126,16 @@ def test_mean_per_step_weighs_trials_by_their_steps_and_its_error_is_right():
         z.append((curve.mean[0] - 2.0) / curve.stderr[0])
     assert abs(np.mean(z)) < SIGMAS / math.sqrt(400)
     assert np.std(z) == pytest.approx(1.0, abs=SIGMAS / math.sqrt(2 * 400) + 0.05)  # Student's law on 29 is 4 % wider
+
+
+def test_trials_that_were_never_there_do_not_narrow_an_interval():
+    """Five trials with a visit among 45 without one: as if the 45 had not been."""
+    rng = np.random.default_rng(8)
+    steps = rng.integers(1, 50, (5, 1)).astype(float)
+    sums = 2.0 * steps + rng.standard_normal((5, 1))
+    few, many = mean_per_step(sums, steps), mean_per_step(*(np.pad(a, ((0, 45), (0, 0))) for a in (sums, steps)))
+    assert many.stderr[0] == pytest.approx(few.stderr[0], rel=IDENTITY)
+    assert many.reach[0] == pytest.approx(2.776445105 * few.stderr[0], rel=1e-9)  # Student's on 4 degrees of freedom
 
 
 def test_survival_of_one_trial_is_that_of_its_counts():

@@ -16,6 +16,7 @@ import pytest
 from interpreting import interpreted
 
 import tracker
+from tracker.costs.minimisers import Minimisers
 from tracker.reports import diagnostics
 from tracker.reports.drawing import FORMATS, figure_bytes
 from tracker.reports.exhibit import Answer, Exhibit, Listing, Omitted, Section, Shown, Table, Verdict
@@ -393,6 +394,63 @@ def test_bounds_and_divergence_are_told(run: tracker.Run) -> None:
     assert "wander: S is at its bounds 100 %" in warnings_of(with_arrays(run, skew=0.0 * run.arrays["skew"] + 0.5))
 
 
+def test_resets_of_every_process_are_told() -> None:
+    """A narrow limit: zeta of ``tempered`` outgrows it, and D of Algorithm 1; the same samplers with a wide one are the control."""
+    text = """
+        name = "resets"
+        trials = 2
+        steps = 40
+        start = [1.0, 1.0]
+        modes = [{ name = "bowl", cost = "quadratic", minimum = [0.0, 0.0], curvature = [[4.0, 1.0], [1.0, 2.0]] }]
+        samplers = [
+            { name = "warm", kind = "tempered", epsilon = 0.05, beta = 2.0, noise_step = 0.01, noise_bounds = [0.5, 2.0] },
+            { name = "turned", kind = "hessian", epsilon = 0.05, beta = 2.0, skew = 0.1, skew_step = 0.01, skew_bounds = [-1.0, 1.0] },
+        ]
+    """
+    narrow = interpreted(tracker.parse(text, settings=("samplers.*.tangent_limit=0.01",)))
+    warm, turned = narrow.arrays["resets"][:, :2].sum(axis=0)
+    assert min(warm, turned) > 1
+    assert f"warm: the derivative process zeta outgrew its limit and was reset {warm} times." in warnings_of(narrow)
+    assert f"turned: the tangent process D outgrew its limit and was reset {turned} times." in warnings_of(narrow)
+    assert "reset" not in warnings_of(interpreted(tracker.parse(text)))
+
+
+def test_a_recorded_point_below_the_minimum_is_told(run: tracker.Run) -> None:
+    """Planted: one point of the second sampler 0.25 below the least cost of its mode; rounding is no such point."""
+    assert "deeper minimum" not in warnings_of(run)
+    excess = run.arrays["excess"].copy()
+    excess[3, 1, 7] = -1e-9
+    assert "deeper minimum" not in warnings_of(with_arrays(run, excess=excess))
+    excess[3, 1, 7], excess[0, 2, 5] = -0.25, np.nan
+    theta = run.arrays["theta"].copy()
+    theta[3, 1, 7] = [0.125, -2.0]
+    mode = run.scenario.modes[run.arrays["mode"][3, 7]].name
+    (line,) = [w for w in warnings_of(with_arrays(run, excess=excess, theta=theta)).splitlines() if "deeper" in w]
+    assert line == (
+        f"{mode} has a deeper minimum than was found: classical was recorded at θ = (0.125, −2) with an excess cost of −0.250, "
+        "so errors and excess costs are about the wrong point."
+    )
+
+
+def test_a_well_that_the_search_misses_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that stops in the shallow well of (a^2 - 1)^2 - 0.35 a: the deep one is 0.7 lower, and the sampler goes there."""
+    text = """
+        name = "missed"
+        trials = 2
+        steps = 400
+        start = [-1.0]
+        modes = [{ name = "wells", cost = "polynomial", variables = ["a"], formula = "(a^2 - 1)^2 - 0.35*a" }]
+        samplers = [{ name = "hot", kind = "langevin", epsilon = 0.02, beta = 1.0 }]
+    """
+    assert "deeper minimum" not in warnings_of(interpreted(tracker.parse(text)))  # control: the search as it is
+    a = -0.9533  # 4 a (a^2 - 1) = 0.35
+    shallow = Minimisers(np.array([[a]]), (a**2 - 1) ** 2 - 0.35 * a)
+    monkeypatch.setattr("tracker.scenario.build.global_minimisers", lambda *_: shallow)
+    missed = interpreted(tracker.parse(text))
+    assert missed.arrays["excess"].min() == pytest.approx(-0.7, abs=0.02)  # some record is near the bottom
+    assert "wells has a deeper minimum than was found: hot was recorded at θ = (1.0" in warnings_of(missed)
+
+
 def test_a_start_that_weighs_on_the_averages_is_told_once_for_all_samplers(run: tracker.Run) -> None:
     def told(error: np.ndarray) -> list[str]:
         late = tracker.Run(run.scenario.replace(burn_in=0), run.summary, {**run.arrays, "error": error}, run.problem)
@@ -458,3 +516,15 @@ def test_run_ends_with_a_page_unless_told_otherwise(
     assert "writing the report" in done.stderr
     assert f"report: {place / 'report.html'}" in done.stdout.replace("\n", "")
     assert_harmless((place / "report.html").read_text(encoding="utf-8"))
+
+
+def test_a_page_takes_the_place_of_a_page_only(run: tracker.Run, tmp_path: Path) -> None:
+    scenario = tmp_path / "mine.toml"
+    scenario.write_text('name = "mine"\n', encoding="utf-8")
+    with pytest.raises(FileExistsError, match="is no page"):
+        run.report(scenario)
+    assert scenario.read_text(encoding="utf-8") == 'name = "mine"\n'
+    run.report(tmp_path / "page.html")
+    first = (tmp_path / "page.html").read_bytes()
+    run.report(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_bytes() == first

@@ -9,13 +9,14 @@ import random
 import re
 import shutil
 import signal
+import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Future
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import h5py
 import numpy as np
@@ -36,6 +37,7 @@ from tracker.runs import (
     checkpoints,
     engines,
     execution,
+    files,
     identity,
     kept,
 )
@@ -258,6 +260,120 @@ def test_every_step_to_the_disk_may_fail(tmp_path: Path, monkeypatch: pytest.Mon
         shutil.rmtree(path)
     assert told == {"journal.jsonl: its last line was cut off; that shard is computed again"}
     assert refused >= count - 4  # the removal of the lock and of what is temporary
+
+
+class NotingDisk(files.Disk):
+    """Notes each step with the name it is about; what is synced is told by its inode, which a rename keeps."""
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[str, object]] = []
+
+    def open(self, path: Path, mode: str) -> BinaryIO:
+        self.steps.append((f"open {mode}", path))
+        return super().open(path, mode)
+
+    def write(self, file: BinaryIO, data: bytes) -> None:
+        self.steps.append(("write", data))
+        super().write(file, data)
+
+    def fill(self, path: Path, writer: Callable[[Path], None]) -> None:
+        super().fill(path, writer)
+        self.steps.append(("fill", path))
+
+    def sync(self, handle: int) -> None:
+        found = os.fstat(handle)
+        self.steps.append(("sync", (found.st_ino, found.st_size) if stat.S_ISREG(found.st_mode) else found.st_ino))
+
+    def rename(self, old: Path, new: Path) -> None:
+        self.steps.append(("rename", (old, new)))
+        super().rename(old, new)
+
+    def remove(self, path: Path) -> None:
+        self.steps.append(("remove", path))
+        super().remove(path)
+
+
+def whole(path: Path) -> tuple[int, int]:
+    """The inode and the size of a file, as a sync of all of it is noted."""
+    return path.stat().st_ino, path.stat().st_size
+
+
+@pytest.mark.parametrize("before", [None, b"old"])
+def test_a_file_is_on_the_disk_before_it_gets_its_name(before: bytes | None, tmp_path: Path) -> None:
+    """Exactly: fill or write, sync the file, rename, sync the folder. A name without a sync may be empty after a power cut."""
+
+    def library(temporary: Path) -> None:
+        temporary.write_bytes(b"from a library")
+
+    path, folder = tmp_path / "result.nc", tmp_path.stat().st_ino
+    if before is not None:
+        path.write_bytes(before)
+    with disk(used := NotingDisk()):
+        files.write_with(path, library)
+    temporary = used.steps[0][1]
+    assert used.steps == [("fill", temporary), ("sync", whole(path)), ("rename", (temporary, path)), ("sync", folder)]
+    assert temporary != path
+    assert path.read_bytes() == b"from a library"
+    with disk(used := NotingDisk()):
+        files.write_file(path, b"bytes")
+    temporary, renamed = used.steps[0][1], ("rename", (used.steps[0][1], path))
+    opened = [("open xb", temporary), ("write", b"bytes")]
+    assert used.steps == [*opened, ("sync", whole(path)), renamed, ("sync", folder)]
+    with disk(used := NotingDisk()):
+        files.write_file(path, b"bytes", lasting=False)  # only whole or absent: nothing is synced
+    assert [name for name, _ in used.steps] == ["open xb", "write", "rename"]
+
+
+def test_a_line_is_on_the_disk_when_it_counts(tmp_path: Path) -> None:
+    """The folder is synced only with the first line, which makes the name."""
+    path, folder = tmp_path / "journal", tmp_path.stat().st_ino
+    for line, last in ((b"one", [("sync", folder)]), (b"two", [])):
+        with disk(used := NotingDisk()):
+            files.append(path, line)
+        assert used.steps == [("open ab", path), ("write", line), ("sync", whole(path)), *last]
+    assert path.read_bytes() == b"onetwo"
+
+
+def test_the_result_of_a_run_is_synced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """result.nc, before its name and before any shard goes: the shards are the only other copy."""
+    monkeypatch.setattr(xarray.Dataset, "to_netcdf", write_quickly)
+    with disk(used := NotingDisk()):
+        tracker.run(TINY, tmp_path / "run", 1, shard_size=1)
+    result = tmp_path / "run" / "result.nc"
+    (filled,) = [n for n, (name, _) in enumerate(used.steps) if name == "fill"]
+    temporary = used.steps[filled][1]
+    sequence = [("sync", whole(result)), ("rename", (temporary, result)), ("sync", result.parent.stat().st_ino)]
+    assert used.steps[filled + 1 : filled + 4] == sequence
+    gone = [n for n, (name, path) in enumerate(used.steps) if name == "remove" and "shards" in str(path)]
+    assert len(gone) >= 2
+    assert min(gone) > filled + 3
+
+
+@pytest.mark.parametrize("name", ["theta_trace", "diverged", "trial"])
+def test_a_result_that_does_not_read_back_is_refused_and_the_shards_are_kept(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The writer changes one bit of one number and says nothing; a resume with a sound one needs no new shard."""
+
+    def alters(dataset: Any, path: Path, **_: Any) -> None:
+        write_quickly(dataset, path)
+        with h5py.File(path, "r+") as file:
+            values = file[name][()]
+            values.reshape(-1).view(np.uint8)[-1] ^= 1
+            file[name][...] = values
+
+    expected, path = tracker.run(TINY, executor=1).summary["hash"], tmp_path / "run"
+    monkeypatch.setattr(xarray.Dataset, "to_netcdf", alters)
+    with pytest.raises(OSError, match="did not read back as it was written"):
+        tracker.run(TINY, path, 1, shard_size=1)
+    assert not {"result.nc", "summary.json"} & set(names(path))
+    assert names(path / "shards") == ["000000.npz", "000001.npz"]
+    assert len(kept_entries(path)) == 2
+    assert json.loads((path / "manifest.json").read_text())["complete"] is False
+    monkeypatch.setattr(xarray.Dataset, "to_netcdf", write_quickly)
+    monkeypatch.setattr(engines, "simulate", pytest.fail)
+    assert tracker.run(TINY, path, 1, resume=True).summary["hash"] == expected
+    assert names(path) == FINISHED
 
 
 def test_a_full_disk_is_a_clean_message(tmp_path: Path) -> None:

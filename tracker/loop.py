@@ -90,6 +90,7 @@ class Work(NamedTuple):
     Z: Array
     W: Array
     point: Array
+    moments: Array  # of a cell: sums of sums lose fewer digits than one long sum
     origin: Array
 
 
@@ -152,11 +153,11 @@ def record(sampler: Any, state: Any, mode: Any, x: int, row: Array, point: Array
 
 @inlined
 def take(
-    sampler: Any, state: Any, mode: Any, span: Span, runaway: float, work: Work, moments: Array, streams: Words
+    sampler: Any, state: Any, mode: Any, span: Span, runaway: float, work: Work, streams: Words
 ) -> tuple[int, float, float, int, int]:
     """Do what ``stretch`` says."""
     cost, targets, radius2, theta = mode.cost, mode.targets, mode.radius2, state.theta
-    Z, W, point, origin = work.Z, work.W, work.point, work.origin
+    Z, W, point, moments, origin = work.Z, work.W, work.point, work.moments, work.origin
     error, square, inside, arrival = 0.0, 0.0, 0, -1
     k = span.start
     while k < span.stop:
@@ -185,17 +186,17 @@ def take(
 
 @disjoint
 def stretch(
-    sampler: Any, state: Any, mode: Any, span: Span, runaway: float, work: Work, moments: Array, streams: Words
+    sampler: Any, state: Any, mode: Any, span: Span, runaway: float, work: Work, streams: Words
 ) -> tuple[int, float, float, int, int]:
     """Measure and take the steps of a span.
 
-    Returns the step reached (less than ``span.stop`` where the trial diverged), the sums of the error and of its square,
-    the steps inside the target set and the first of them (or -1).
+    Adds to ``work.moments``. Returns the step reached (less than ``span.stop`` where the trial diverged), the sums of the
+    error and of its square, the steps inside the target set and the first of them (or -1).
     """
-    state, mode, work, moments, streams = borrow(state), borrow(mode), borrow(work), borrow(moments), borrow(streams)
-    if state.theta.size == 2:  # said aloud, so that the compiler unrolls the loops over coordinates
-        return take(sampler, state, mode, span, runaway, work, moments, streams)
-    return take(sampler, state, mode, span, runaway, work, moments, streams)
+    state, mode, work, streams = borrow(state), borrow(mode), borrow(work), borrow(streams)
+    if state.theta.size == 2:  # a constant for the compiler, which then unrolls the loops over coordinates
+        return take(sampler, state, mode, span, runaway, work, streams)
+    return take(sampler, state, mode, span, runaway, work, streams)
 
 
 @inlined
@@ -205,6 +206,15 @@ def book(row: Array, steps: int, error: float, square: float, inside: int) -> No
     row[ERROR] += error
     row[SQUARE] += square
     row[INSIDE] += inside
+
+
+@inlined
+def empty_into(part: Array, total: Array) -> None:
+    """Add ``part`` to ``total``, and set it to 0."""
+    for i in range(part.shape[0]):
+        for j in range(part.shape[1]):
+            total[i, j] += part[i, j]
+            part[i, j] = 0.0
 
 
 @helper
@@ -247,9 +257,7 @@ def walk(sampler: Any, state: Any, mode: Any, k: int, dwell: Dwell, layout: Layo
             if age >= 0:
                 stop = min(stop, dwell.since + lower_edge(age + 1, AGE_BITS))
             span = Span(k, stop, dwell.live, averaged, drawn, cell)
-            reached, error, square, inside, arrival = stretch(
-                sampler, state, mode, span, layout.runaway, work, ledger.moments, streams
-            )
+            reached, error, square, inside, arrival = stretch(sampler, state, mode, span, layout.runaway, work, streams)
             if averaged:
                 book(sums[dwell.mode], reached - k, error, square, inside)
                 if age >= 0:
@@ -264,6 +272,7 @@ def walk(sampler: Any, state: Any, mode: Any, k: int, dwell: Dwell, layout: Layo
                 marks[DIVERGED] = k
             if age >= 0 and k == dwell.since + lower_edge(age + 1, AGE_BITS):
                 age += 1
+        empty_into(work.moments, ledger.moments)
     return k
 
 
@@ -272,10 +281,12 @@ def furnish(layout: Layout, N: int, room: Array, origin: Array) -> Work:
     """Divide ``room`` into the scratch of the loop."""
     w = layout.cell * layout.observation_size
     p = w + layout.cell * N
+    m = p + layout.measure_size
     return Work(
         room[:w].reshape((layout.cell, layout.observation_size)),
         room[w:p].reshape((layout.cell, N)),
-        room[p : p + layout.measure_size],
+        room[p:m],
+        room[m : m + (N + 1) * N].reshape((N + 1, N)),
         origin,
     )
 
@@ -296,9 +307,8 @@ def advance(
     """Take ``trials`` through a block of steps; at step 0 they begin at ``start`` (T, N) with ``skew`` (T, N, N)."""
     modes, block, ledger = borrow(modes), borrow(block), borrow(ledger)
     N, size = origin.size, ledger.state.shape[1]
-    room = np.zeros(layout.cell * (layout.observation_size + N) + layout.measure_size + PAD)
+    room = np.zeros(layout.cell * (layout.observation_size + N) + layout.measure_size + (N + 1) * N + PAD)
     buffer = np.zeros(size + PAD)
-    mine = np.zeros((N + 1, N))
     words = np.zeros((4, 4), dtype=np.uint64)
     work = furnish(layout, N, borrow(room), borrow(origin))
     state = unpack(sampler, N, borrow(buffer))
@@ -313,9 +323,8 @@ def advance(
         else:
             copy(ledger.state[t], buffer[:size])
             copy(ledger.streams[t], words)
-        copy(ledger.moments[t], mine)
         trial = Ledger(
-            borrow(buffer), borrow(words), marks, ledger.sums[t], ledger.waits[t], borrow(mine), ledger.trace[t]
+            borrow(buffer), borrow(words), marks, ledger.sums[t], ledger.waits[t], ledger.moments[t], ledger.trace[t]
         )
         k = block.start
         last = block.offsets[t + 1]
@@ -337,5 +346,4 @@ def advance(
         marks[RESETS] = int(resets_of(sampler, state))
         copy(buffer[:size], ledger.state[t])
         copy(words, ledger.streams[t])
-        copy(mine, ledger.moments[t])
-    room[0] = 0.0  # the owner of the borrowed scratch lives to here
+    room[0] = 0.0  # a use of ``room`` after the last borrowed one, so that it is not freed before

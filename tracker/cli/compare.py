@@ -24,6 +24,7 @@ def compare_runs(
     """Print and draw what changed from ``first`` to ``second``; a condition that holds, or is not known not to, is exit code 6."""
     from tracker.reports.compare import NotPaired, as_rows, compare, page
     from tracker.reports.conditions import failures, parse_condition
+    from tracker.reports.page import write
 
     try:
         conditions = [parse_condition(text) for text in fail_if]
@@ -46,8 +47,7 @@ def compare_runs(
         for line in _diverged(changes):
             console().print(Text(line))
     if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(page(one, two, changes), encoding="utf-8", newline="\n")
+        write(out, lambda: page(one, two, changes))
         say(f"drawn: {out}")
     if failed:
         raise Refused(CHECK, *failed)

@@ -15,7 +15,8 @@ import numba
 import numpy as np
 from platformdirs import user_cache_dir
 
-PACKAGE = Path(__file__).resolve().parents[1]
+from tracker.compiled.fingerprint import PACKAGE
+
 CACHE_VARIABLE = "TRACKER_CACHE_DIR"
 STALE_AFTER_DAYS = 30
 # rooms that cannot change machine code, as a test holds

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from numba.extending import overload
 
-from tracker.compiled.caching import PACKAGE
 from tracker.compiled.deferred import part_options
-from tracker.compiled.fingerprint import code_hash, content_hash
+from tracker.compiled.fingerprint import PACKAGE, code_hash, content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -4,10 +4,14 @@ Notes
 -----
 Starting points: the start of the run, the centre of the cost's ``search_region``, and the first points of a Kronecker
 sequence in the box centre +- scale: fixed, so the same scenario always has the same minimisers. From each, BFGS in
-the coordinates (theta - centre)/scale; the ends that may win are polished by Newton's method with a Hessian of central
-differences of the exact gradient, to about 1e-9 in theta (1e-5 where the Hessian is singular). Minimisers are the ends
-whose cost is within tolerance (1 + |lowest|) of the lowest. Nothing can prove that a smooth function has no deeper well
-between the starting points. Of a continuum of minimisers, the points found are returned; ``neighbour`` tells that.
+the coordinates (theta - centre)/scale. The share of descents that end where no other did estimates the chance that the
+next one finds a new well (Good and Turing): while it is large, the search goes on, to 1024 descents. Then the lowest ends
+take over coordinates of the others, one by one, as long as that leads to new ends as low: where wells come in all
+combinations of signs, their number grows faster than any number of starting points. The ends that may win are polished
+by Newton's method with a Hessian of central differences of the exact gradient, to about 1e-9 in theta (1e-5 where the
+Hessian is singular). Minimisers are the ends whose cost is within tolerance (1 + |lowest|) of the lowest. Nothing can
+prove that a smooth function has no deeper well; ``settled`` tells whether the search found nothing new in the end. Of a
+continuum of minimisers, the points found are returned; ``neighbour`` tells that.
 """
 
 from __future__ import annotations
@@ -28,7 +32,10 @@ if TYPE_CHECKING:
 TIE = 1e-8  # costs that differ by less than this times (1 + |cost|) are equal
 COARSE, SAME = 1e-3, 1e-4  # points nearer than this, in units of the search scale, are one: before and after polishing
 HOPEFUL = 1e-4  # descents that end within this times (1 + |cost|) of the lowest are polished
-STARTS = 64
+STARTS = 64  # at first, and each time that the search goes on
+MOST_DESCENTS = 1024  # from starting points, and as many from exchanged coordinates
+UNSEEN = 0.05  # chance of a new well in the next descent with which the search may end
+APART = 0.1  # of the range of a coordinate: values farther apart belong to different wells
 FAR = 1e4  # a descent that leads this far, in units of the search scale, has met no minimum
 NEWTON_STEPS = 50
 REMEMBERED = 64  # searches
@@ -39,10 +46,11 @@ UNSETTLED = 1e-2  # Newton's last step at a minimiser, in units of the search sc
 
 
 class Minimisers(NamedTuple):
-    """points (m, N), sorted lexicographically, and the cost there."""
+    """points (m, N), sorted lexicographically, the cost there, and whether the search ended for want of anything new."""
 
     points: Array
     value: float
+    settled: bool = True
 
 
 _answers: dict[bytes, Minimisers] = {}  # of earlier searches, by their question
@@ -89,8 +97,8 @@ def global_minimisers(cost: Any, start: Array, *, tolerance: float = TIE) -> Min
         while len(_answers) >= REMEMBERED:
             _answers.pop(next(iter(_answers)), None)
         _answers[question] = _search(cost, start, tolerance)
-    points, value = _answers[question]
-    return Minimisers(points.copy(), value)
+    answer = _answers[question]
+    return answer._replace(points=answer.points.copy())
 
 
 def _search(cost: Any, start: Array, tolerance: float) -> Minimisers:
@@ -101,29 +109,102 @@ def _search(cost: Any, start: Array, tolerance: float) -> Minimisers:
         return Minimisers(points[_order(points, np.ones(start.size))], float(lowest))
     centre, scale = search_region(cost, start)
     with np.errstate(all="ignore"):  # a descent may visit places where the cost overflows
-        ends = _descents(cost, start, centre, scale)
+        wells = _Wells(cost, start, centre, scale)
+        settled = wells.search()
+        ends = sorted(wells.ends, key=lambda e: e.value)
         ends = _distinct(_within(ends, HOPEFUL + tolerance), scale, COARSE)
         ends = sorted((_polish(cost, end, scale) for end in ends), key=lambda e: e.value)
     _refuse_if_unsettled(ends[0], scale)
     points = np.array([end.point for end in _distinct(_within(ends, tolerance), scale, SAME)])
-    return Minimisers(points[_order(points, scale)], float(ends[0].value))
+    return Minimisers(points[_order(points, scale)], float(ends[0].value), settled)
 
 
-def _descents(cost: Any, start: Array, centre: Array, scale: Array) -> list[_Descent]:
-    """Return the ends of the descents from all starting points, the lowest first."""
-    points = _starting_points(start, centre, scale)
-    lowest = np.nanmin([np.inf, *(_value_and_gradient(cost, point, np.empty(start.size)) for point in points)])
-    ends = []
-    for point in points:
-        end = _descend(cost, point, centre, scale)
-        if end.value < lowest:  # a descent that is lost in a plain, no lower than where others start, does no harm
-            lowest = end.value
-            _refuse_if_bottomless(end, np.maximum(scale, np.abs(start - centre)), centre)
-        if end.value < np.inf:
-            ends.append(end)
-    if not ends:
-        raise ValueError(f"the cost is not finite at any of {STARTS + 2} starting points around {_show(centre)}")
-    return sorted(ends, key=lambda e: e.value)
+class _Wells:
+    """The ends of all descents, and how often each place was met."""
+
+    def __init__(self, cost: Any, start: Array, centre: Array, scale: Array) -> None:
+        self._cost, self._start, self._centre, self._scale = cost, start, centre, scale
+        self._lowest = np.inf
+        self._descents = 0
+        self._places = np.empty((0, start.size))  # in units of the scale
+        self._met: list[int] = []
+        self._firm: list[bool] = []  # wells, and not points in a plain or a valley
+        self.ends: list[_Descent] = []  # of the first search all, then one for each new place
+
+    def search(self) -> bool:
+        """Descend from starting points, then from exchanged coordinates; return whether that led to an end."""
+        points = [self._start, self._centre, *_kronecker(self._centre, self._scale, 0, STARTS)]
+        values = (_value_and_gradient(self._cost, point, np.empty(point.size)) for point in points)
+        self._lowest = float(np.nanmin([np.inf, *values]))
+        for point in points:
+            self._descend(point, keep=True)
+        if not self.ends:
+            message = f"the cost is not finite at any of {len(points)} starting points around {_show(self._centre)}"
+            raise ValueError(message)
+        drawn = STARTS
+        while self._unseen() > UNSEEN and self._descents < MOST_DESCENTS:
+            for point in _kronecker(self._centre, self._scale, drawn, drawn + STARTS):
+                self._descend(point)
+            drawn += STARTS
+        return self._exchange() and self._unseen() <= UNSEEN
+
+    def _unseen(self) -> float:
+        alone = sum(firm and times == 1 for firm, times in zip(self._firm, self._met, strict=True))
+        return alone / max(1, self._descents)
+
+    def _descend(self, point: Array, *, keep: bool = False) -> None:
+        end = _descend(self._cost, np.ascontiguousarray(point), self._centre, self._scale)
+        self._descents += 1
+        if (
+            end.value < self._lowest
+        ):  # a descent that is lost in a plain, no lower than where others start, does no harm
+            self._lowest = end.value
+            _refuse_if_bottomless(end, np.maximum(self._scale, np.abs(self._start - self._centre)), self._centre)
+        if not end.value < np.inf:
+            return
+        place = end.point / self._scale
+        near = np.flatnonzero((np.abs(self._places - place) <= COARSE).all(axis=1))
+        if near.size:
+            self._met[near[0]] += 1
+        else:
+            self._places = np.vstack([self._places, place])
+            self._met.append(1)
+            self._firm.append(self._is_firm(end.point))
+        if keep or not near.size:
+            self.ends.append(end)
+
+    def _is_firm(self, point: Array) -> bool:
+        H = expected_hessian(self._cost, point, self._scale) * np.outer(self._scale, self._scale)
+        if not np.isfinite(H).all():
+            return False
+        values = np.linalg.eigvalsh(H)
+        return bool(values[0] > FLAT * abs(values[-1]))
+
+    def _exchange(self) -> bool:
+        """Give the lowest ends coordinates of other wells, until that leads to no new end as low; False if it does not end."""
+        done: set[bytes] = set()
+        stop = self._descents + MOST_DESCENTS
+        while sum(self._firm) > 1:
+            best = _within(sorted(self.ends, key=lambda e: e.value), TIE)
+            waiting = [end for end in _distinct(best, self._scale, COARSE) if end.point.tobytes() not in done]
+            if not waiting:
+                return True
+            wells = self._places[self._firm] * self._scale
+            for end in waiting:
+                done.add(end.point.tobytes())
+                for d, values in enumerate(wells.T):
+                    gap = APART * np.ptp(values)
+                    for value in (
+                        values[values < end.point[d] - gap].max(initial=-np.inf),
+                        values[values > end.point[d] + gap].min(initial=np.inf),
+                    ):
+                        if self._descents >= stop:
+                            return False
+                        if np.isfinite(value):
+                            moved = end.point.copy()
+                            moved[d] = value
+                            self._descend(moved)
+        return True
 
 
 def _refuse_if_bottomless(lowest: _Descent, reach: Array, centre: Array) -> None:
@@ -139,15 +220,15 @@ def _refuse_if_unsettled(lowest: _Descent, scale: Array) -> None:
         )
 
 
-def _starting_points(start: Array, centre: Array, scale: Array) -> Array:
-    """Return the starting points as rows: x_n = n a mod 1, a_i = g^-(i + 1), g the root of g^(N + 1) = g + 1."""
+def _kronecker(centre: Array, scale: Array, first: int, stop: int) -> Array:
+    """Return points of the box as rows: x_n = n a mod 1, a_i = g^-(i + 1), g the root of g^(N + 1) = g + 1."""
     N = centre.size
     g = 2.0
     for _ in range(100):
         g = (1.0 + g) ** (1.0 / (N + 1))
-    n = np.arange(1, STARTS + 1)[:, np.newaxis]
+    n = np.arange(first + 1, stop + 1)[:, np.newaxis]
     x = np.mod(0.5 + n * g ** -np.arange(1.0, N + 1), 1.0)
-    return np.concatenate([start[np.newaxis], centre[np.newaxis], centre + scale * (2.0 * x - 1.0)])
+    return np.asarray(centre + scale * (2.0 * x - 1.0))
 
 
 def _descend(cost: Any, point: Array, centre: Array, scale: Array) -> _Descent:

@@ -9,9 +9,11 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     Array = NDArray[np.float64]
+
+CONFIDENCE = 0.95
 
 
 class Average(NamedTuple):
@@ -19,6 +21,19 @@ class Average(NamedTuple):
 
     mean: float
     stderr: float
+
+
+class Curve(NamedTuple):
+    """Means over trials with their standard errors, of the same shape, and how many trials went into each; nan for too few."""
+
+    mean: Array
+    stderr: Array
+    trials: NDArray[np.int64]
+
+    @property
+    def reach(self) -> Array:
+        """How far the 95 % interval reaches to both sides."""
+        return half_width(self.stderr, self.trials)
 
 
 class Moments(NamedTuple):
@@ -35,6 +50,29 @@ def over_trials(values: Array) -> Average:
         return Average(np.nan, np.nan)
     stderr = values.std(ddof=1) / np.sqrt(values.size) if values.size > 1 else np.nan
     return Average(float(values.mean()), float(stderr))
+
+
+def curve_over_trials(values: Array) -> Curve:
+    """Return the means over trials of ``values`` (T, ...)."""
+    trials, shape = len(values), values.shape[1:]
+    mean = values.mean(axis=0) if trials > 0 else np.full(shape, np.nan)
+    stderr = values.std(axis=0, ddof=1) / np.sqrt(trials) if trials > 1 else np.full(shape, np.nan)
+    return Curve(mean, stderr, np.full(shape, trials))
+
+
+def half_width(stderr: ArrayLike, trials: ArrayLike, confidence: float = CONFIDENCE) -> Array:
+    """Return how far an interval reaches to both sides of a mean over ``trials``: Student's quantile times the standard error.
+
+    trials : how many went into the mean, for each of ``stderr`` or for all. nan for fewer than two.
+    """
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(np.asarray(trials) - 1.0, 0.5 + confidence / 2.0) * np.asarray(stderr))
+
+
+def confidence_of_each(comparisons: int) -> float:
+    """Return the confidence of each of several intervals that hold all together with 95 % (Bonferroni)."""
+    return 1.0 - (1.0 - CONFIDENCE) / max(1, comparisons)
 
 
 def ratio(sums: Array, counts: Array) -> Array:

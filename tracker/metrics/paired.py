@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tracker.metrics.averages import CONFIDENCE, Average, half_width, over_trials
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tracker.metrics.averages import Average
-
     Array = NDArray[np.float64]
-
-CONFIDENCE = 0.95
 
 
 class Paired(NamedTuple):
@@ -83,10 +81,10 @@ def ratio_of_averages(a: Average, b: Average, trials: int, confidence: float = C
         return Paired(np.nan, np.nan, np.nan, 0, 0)
     if trials < 2:
         return Paired(a.mean / b.mean, np.nan, np.nan, 0, 0)
-    reach = _quantile(trials, 0.5 + confidence / 2.0)
-    least, most = b.mean - reach * b.stderr, b.mean + reach * b.stderr
-    high = (a.mean + reach * a.stderr) / least if least > 0.0 else np.inf
-    return Paired(a.mean / b.mean, max(0.0, (a.mean - reach * a.stderr) / most), high, 0, 0)
+    own, other = (float(half_width(one.stderr, trials, 0.5 + confidence / 2.0)) for one in (a, b))
+    least, most = b.mean - other, b.mean + other
+    high = (a.mean + own) / least if least > 0.0 else np.inf
+    return Paired(a.mean / b.mean, max(0.0, (a.mean - own) / most), high, 0, 0)
 
 
 def gap_closed(a: Array, worst: Array, best: Array, confidence: float = CONFIDENCE) -> Paired:
@@ -100,20 +98,16 @@ def gap_closed(a: Array, worst: Array, best: Array, confidence: float = CONFIDEN
     if trials == 0 or not gap.mean() > 0.0:
         return Paired(np.nan, np.nan, np.nan, wins, trials)
     share = 1.0 - above.mean() / gap.mean()
-    if trials < 2:
-        return Paired(float(share), np.nan, np.nan, wins, trials)
     residual = above - (1.0 - share) * gap
-    margin = _quantile(trials, confidence) * residual.std(ddof=1) / np.sqrt(trials) / gap.mean()
+    margin = float(half_width(over_trials(residual).stderr, trials, confidence)) / gap.mean()
     return Paired(float(share), float(share - margin), float(share + margin), wins, trials)
 
 
 def _interval(values: Array, wins: int, confidence: float) -> Paired:
     if values.size == 0:
         return Paired(np.nan, np.nan, np.nan, wins, 0)
-    mean = float(values.mean())
-    if values.size < 2:
-        return Paired(mean, np.nan, np.nan, wins, 1)
-    margin = _quantile(values.size, confidence) * float(values.std(ddof=1)) / np.sqrt(values.size)
+    mean, stderr = over_trials(values)
+    margin = float(half_width(stderr, values.size, confidence))
     return Paired(mean, mean - margin, mean + margin, wins, values.size)
 
 
@@ -121,10 +115,3 @@ def _exponential(logarithm: Paired) -> Paired:
     estimate, low, high, wins, trials = logarithm
     with np.errstate(over="ignore"):  # the upper end of what two trials know may be infinite
         return Paired(float(np.exp(estimate)), float(np.exp(low)), float(np.exp(high)), wins, trials)
-
-
-def _quantile(trials: int, confidence: float) -> float:
-    """Student's, on trials - 1 degrees of freedom."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(trials - 1, 0.5 + confidence / 2.0))

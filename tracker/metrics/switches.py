@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracker.metrics.averages import Curve
 from tracker.metrics.recovery import survival
 
 if TYPE_CHECKING:
@@ -14,28 +15,19 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-class Curve(NamedTuple):
-    """A mean and its standard error over trials, of the same shape; nan where there is nothing."""
-
-    mean: Array
-    stderr: Array
-
-
 def mean_per_step(sums: Array, steps: Array) -> Curve:
     """Return sum / steps, pooled over trials, from arrays (T, ...): a ratio of means, with the standard error of one.
 
-    Trials weigh by their steps: one that spent two steps at an age does not count as much as one with two thousand.
+    Trials weigh by their steps: one that spent two steps at an age does not count as much as one with two thousand, and one
+    that was never there is none of those that went into the mean.
     """
-    trials = len(sums)
-    total = steps.sum(axis=0)
+    total, trials = steps.sum(axis=0), (steps > 0).sum(axis=0)
     mean = np.divide(sums.sum(axis=0), total, out=np.full(total.shape, np.nan), where=total > 0)
-    if trials < 2:
-        return Curve(mean, np.full(mean.shape, np.nan))
     square = np.zeros(mean.shape)
     for one, count in zip(sums, steps, strict=True):  # trial by trial: no copy of the whole array
         square += (one - np.nan_to_num(mean) * count) ** 2
-    spread = np.sqrt(square * trials / (trials - 1))
-    return Curve(mean, np.divide(spread, total, out=np.full(total.shape, np.nan), where=total > 0))
+    free = np.divide(trials, trials - 1, out=np.full(mean.shape, np.nan), where=trials > 1)
+    return Curve(mean, np.sqrt(square * free) / np.where(total > 0, total, np.nan), trials)
 
 
 def restricted_mean(waits: Array, edges: NDArray[np.int64], horizon: float) -> Array:

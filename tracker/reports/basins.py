@@ -6,19 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.metrics.switches import Curve, mean_per_step
+from tracker.metrics.switches import mean_per_step
+from tracker.names import FROZEN
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.style import MARKERS, MODES, RULE, figure, legend, mode_colours, names_below, some
-from tracker.reports.view import INSIDE, STEPS
 from tracker.reports.words import listed, percent
+from tracker.runs.summary import INSIDE, STEPS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from tracker.metrics.averages import Curve
     from tracker.reports.view import View
 
 KEY, QUESTION = "right-basin", "How much of the time are they in the right basin?"
-BAND = 1.96
 LABEL = "share of steps inside the target of the current mode"
 MOST_TICKS = 6  # names of modes along an axis
 
@@ -44,10 +45,10 @@ def _rows(view: View, shares: dict[str, Curve]) -> Figure:
         for x, mode in enumerate(view.mode_names):
             offset = (x - (X - 1) / 2) * 0.7 / X
             mean = np.array([shares[name].mean[x] for name in view.names])
-            stderr = np.nan_to_num([shares[name].stderr[x] for name in view.names])
+            reach = np.nan_to_num([shares[name].reach[x] for name in view.names])
             rows = np.arange(len(view.names)) + offset
             marker = MARKERS[x % len(MARKERS)]
-            ax.errorbar(mean, rows, xerr=BAND * stderr, fmt=marker, color=colours[x], elinewidth=1.6, label=mode)
+            ax.errorbar(mean, rows, xerr=reach, fmt=marker, color=colours[x], elinewidth=1.6, label=mode)
         ax.set_yticks(range(len(view.names)), view.names)
         ax.set_ylim(len(view.names) - 0.5, -0.5)
         ax.set_xlim(-0.02, 1.02)
@@ -63,7 +64,7 @@ def _lines(view: View, shares: dict[str, Curve]) -> Figure:
     with figure(height=3.2) as fig:
         ax = fig.subplots()
         for name in view.names:
-            look, mean, reach = view.looks[name], shares[name].mean, BAND * np.nan_to_num(shares[name].stderr)
+            look, mean, reach = view.looks[name], shares[name].mean, np.nan_to_num(shares[name].reach)
             style = {"color": look.color, "linestyle": look.linestyle, "marker": look.marker, "markersize": 2.5}
             ax.errorbar(np.arange(mean.size), mean, reach, elinewidth=1.0, linewidth=1.1, label=name, **style)
         ticks = some(len(view.modes), MOST_TICKS)
@@ -96,7 +97,7 @@ def _caption(view: View, shares: dict[str, Curve]) -> str:
     text = f"{best} spends {percent(known[best])} of its time within reach of the right minimiser"
     if worst != best:
         text += f", {worst} {percent(known[worst])}"
-    text += f", standing still {percent(total['frozen'])}"
+    text += f", standing still {percent(total[FROZEN])}"
     apart = [name for name in known if np.ptp(shares[name].mean) > 0.1]
     uneven = (
         f"; {listed(apart)} {'does' if len(apart) == 1 else 'do'} better in some modes than in others" if apart else ""

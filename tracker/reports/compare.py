@@ -8,6 +8,7 @@ import numpy as np
 
 from tracker.metrics.averages import over_trials
 from tracker.metrics.paired import Paired, difference, ratio, ratio_of_means
+from tracker.names import BASELINES
 from tracker.reports.exhibit import Exhibit, Section, Table
 from tracker.reports.page import render
 from tracker.reports.style import INK, MUTED, RULE, figure, short
@@ -82,7 +83,7 @@ def shared(first: Run, second: Run) -> list[str]:
     """Return the samplers that both runs have, in the order of the first, then the baselines."""
     names = [sampler.name for sampler in second.scenario.samplers]
     both = [sampler.name for sampler in first.scenario.samplers if sampler.name in names]
-    return [*both, "frozen", "oracle"] if both else []
+    return [*both, *BASELINES] if both else []
 
 
 def compare(first: Run, second: Run) -> list[Change]:
@@ -198,7 +199,7 @@ def _forest(
 
 
 def _caption(changes: Sequence[Change]) -> str:
-    errors = [c for c in changes if c.quantity == "tracking_error" and c.sampler not in ("frozen", "oracle")]
+    errors = [c for c in changes if c.quantity == "tracking_error" and c.sampler not in BASELINES]
     better, worse = [c for c in errors if c.ratio.high < 1], [c for c in errors if c.ratio.low > 1]
     known = [c for c in errors if np.isfinite(c.ratio.low)]
     parts = [f"smaller for {listed([_in_numbers(c) for c in better])}"] if better else []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tracker.metrics.paired import Paired, ratio, ratio_of_means
+from tracker.names import BASELINES, FROZEN, ORACLE
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.style import INK, MUTED, RULE, figure, shortened
 from tracker.reports.words import counted, interval, listed, number
@@ -24,22 +25,24 @@ WIDEST = 50.0  # ratios beyond this factor are drawn at the edge
 
 
 class Quantity(NamedTuple):
-    """Something of which less is better: values (T, S), and whether it is a time that gradients are spent on."""
+    """Something of which less is better: values (T, S), whether it is a time, and whether that is counted in gradients."""
 
     title: str
     values: Array
     is_time: bool = False
+    in_gradients: bool = False
 
 
 def quantities(view: View) -> list[Quantity]:
-    """Return what is compared in this run."""
+    """Return what is compared in this run; times also in gradient evaluations, where samplers take different numbers a step."""
     found = [Quantity("tracking error", view.tracking_error), Quantity("excess cost", view.excess_cost)]
     if np.isfinite(view.restricted_wait).any():
         wait = view.restricted_wait
         found.append(Quantity("time to re-acquire, in steps", wait, is_time=True))
         if len(set(view.evaluations[: len(view.samplers)])) > 1:
-            counted = np.where(view.evaluations > 0, wait * view.evaluations, np.nan)
-            found.append(Quantity("time to re-acquire, in gradient evaluations", counted, is_time=True))
+            work = np.where(view.evaluations > 0, wait * view.evaluations, np.nan)
+            title = "time to re-acquire, in gradient evaluations"
+            found.append(Quantity(title, work, is_time=True, in_gradients=True))
     return found
 
 
@@ -47,8 +50,8 @@ def exhibit(view: View) -> Exhibit | Omitted:
     """Draw a forest plot of paired ratios to a reference."""
     if view.trials < 2:
         return Omitted(KEY, QUESTION, "one trial: a paired interval needs at least two.")
-    lost = [name for name in view.samplers if not survived(view, name)]
-    if len(lost) == len(view.samplers):
+    lost = [name for name in view.samplers if name not in view.alive]
+    if not view.alive:
         return Omitted(KEY, QUESTION, "every trial of every sampler diverged.")
     reference = reference_of(view)
     others = [name for name in view.names if name != reference and name not in lost]
@@ -57,7 +60,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
     compared = [(quantity, found) for quantity, found in compared if any(pair.estimate > 0 for pair in found.values())]
     if not compared:
         return Omitted(KEY, QUESTION, "no quantity has a ratio in every trial.")
-    drawn = [name for name in others if name != "oracle"]
+    drawn = [name for name in others if name != ORACLE]
     with figure(height=0.45 + len(compared) * (0.42 + 0.19 * len(drawn))) as fig:
         axes = np.atleast_1d(fig.subplots(len(compared), 1))
         for ax, (quantity, found) in zip(axes, compared, strict=True):
@@ -65,20 +68,15 @@ def exhibit(view: View) -> Exhibit | Omitted:
             ax.set_title(quantity.title)
         axes[-1].set_xlabel(f"ratio to {shortened(view.names)[view.index(reference)]} (left of 1 is better)")
     caption = _caption(reference, others, compared)
+    caption += _about_gradients(view) if any(quantity.is_time for quantity, _ in compared) else ""
     caption += f" Not drawn, as all their trials diverged: {listed(lost)}." if lost else ""
     alt = f"Forest plot: ratios of {len(drawn)} samplers to {reference} with 95 % intervals, for {len(compared)} quantities."
-    return Exhibit(KEY, QUESTION, caption, alt, fig, _table(view, reference, compared))
+    return Exhibit(KEY, QUESTION, caption, alt, fig, _table(reference, compared))
 
 
 def reference_of(view: View) -> str:
     """The first sampler of which a trial survived; standing still, where the run has one sampler only."""
-    alive = (name for name in view.samplers if survived(view, name))
-    return next(alive, "frozen") if len(view.samplers) > 1 else "frozen"
-
-
-def survived(view: View, name: str) -> bool:
-    """Tell whether a trial of a sampler did not diverge."""
-    return bool(view.kept[:, view.index(name)].any())
+    return view.alive[0] if view.alive and len(view.samplers) > 1 else FROZEN
 
 
 def against(view: View, quantity: Quantity, reference: str) -> dict[str, Paired]:
@@ -119,9 +117,9 @@ def _forest(ax: Axes, view: View, found: dict[str, Paired]) -> None:
 def _caption(reference: str, others: list[str], compared: list[tuple[Quantity, dict[str, Paired]]]) -> str:
     sentences = []
     for quantity, found in compared:
-        if "gradient" in quantity.title or quantity.title == "excess cost":
+        if quantity.in_gradients or quantity.title == "excess cost":
             continue
-        real = {name: found[name] for name in others if name not in ("frozen", "oracle") and found[name].estimate > 0}
+        real = {name: found[name] for name in others if name not in BASELINES and found[name].estimate > 0}
         if not real:
             continue
         best = min(real, key=lambda n: real[n].estimate)
@@ -137,6 +135,17 @@ def _caption(reference: str, others: list[str], compared: list[tuple[Quantity, d
     return f"{text}. {kinds}; the oracle, with no error, has no place on this axis."
 
 
+def _about_gradients(view: View) -> str:
+    """Say how a time in steps becomes one in gradient evaluations, and what these leave out."""
+    if len(view.samplers) < 2:
+        return ""
+    first, *more = set(view.evaluations[: len(view.samplers)].astype(int).tolist())
+    same = f" All take {counted(first, 'gradient')} a step: times compare alike per step and per gradient evaluation."
+    others = [f"{name} also takes {text} a step" for name, text in view.other_evaluations.items()]
+    left_out = f" Not counted as gradient evaluations: {listed(others)}." if others else ""
+    return f"{'' if more else same}{left_out}"
+
+
 def _how_sure(pair: Paired) -> str:
     wins = f"smaller in {pair.wins} of {counted(pair.trials, 'trial')}"
     if not (np.isfinite(pair.low) and np.isfinite(pair.high)):
@@ -145,22 +154,6 @@ def _how_sure(pair: Paired) -> str:
     return f"95 % interval {interval(pair.low, pair.high)}, {wins}{sure}"
 
 
-def _table(view: View, reference: str, compared: list[tuple[Quantity, dict[str, Paired]]]) -> Table:
-    rows = []
-    base = view.evaluations[view.index(reference)]
-    for quantity, found in compared:
-        for name, pair in found.items():
-            cost = view.evaluations[view.index(name)] / base if base else None
-            worked = pair.estimate * cost if cost and "gradient" not in quantity.title else None
-            rows.append((name, quantity.title, pair.estimate, pair.low, pair.high, pair.wins, pair.trials, worked))
-    columns = (
-        "sampler",
-        "quantity",
-        f"ratio to {reference}",
-        "low",
-        "high",
-        "wins",
-        "trials",
-        "ratio × gradients per step",
-    )
-    return Table(columns, tuple(rows))
+def _table(reference: str, compared: list[tuple[Quantity, dict[str, Paired]]]) -> Table:
+    rows = [(name, quantity.title, *pair) for quantity, found in compared for name, pair in found.items()]
+    return Table(("sampler", "quantity", f"ratio to {reference}", "low", "high", "wins", "trials"), tuple(rows))

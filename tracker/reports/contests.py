@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker.metrics.averages import Average
-from tracker.metrics.paired import CONFIDENCE, Paired, gap_closed, ratio_of_averages, ratio_of_means
-from tracker.reports.style import BASELINES
+from tracker.metrics.averages import Average, confidence_of_each
+from tracker.metrics.paired import Paired, gap_closed, ratio_of_averages, ratio_of_means
+from tracker.names import BASELINES, FROZEN, ORACLE
 from tracker.reports.sweep import is_choice, ticks
 
 if TYPE_CHECKING:
@@ -51,11 +51,15 @@ class Candidate(NamedTuple):
 
 
 class Contest(NamedTuple):
-    """One world: the best candidate, what it was compared with, and those that it was not told from."""
+    """One world: the best candidate, what it was compared with, and those that it was not told from.
+
+    candidates : of all worlds, among which the best ones were chosen
+    """
 
     world: tuple[tuple[Axis, int], ...]
     best: Candidate
     against: tuple[tuple[Candidate, Paired], ...]
+    candidates: int
 
     @property
     def where(self) -> str:
@@ -79,23 +83,36 @@ class Contest(NamedTuple):
 
     @property
     def gap(self) -> Paired | None:
-        """How much the best closes of the gap from standing still to knowing the mode, where trials are known."""
+        """How much the best closes of the gap from standing still to knowing the mode, where trials are known.
+
+        The interval would hold for every candidate of every world at once, so it does for those that were chosen.
+        """
         outcome = self.best.outcome
-        own, still, known = (errors_of(outcome, name) for name in (self.best.sampler, "frozen", "oracle"))
-        return None if own is None or still is None or known is None else gap_closed(own, still, known)
+        own, still, known = (errors_of(outcome, name) for name in (self.best.sampler, FROZEN, ORACLE))
+        if own is None or still is None or known is None:
+            return None
+        return gap_closed(own, still, known, confidence_of_each(self.candidates))
 
 
 def contests(sweep: Sweep) -> tuple[Contest, ...]:
     """Return a contest for each world in which something came to an end without divergence.
 
-    With 95 % the true best of every world is the one named or among those level with it: it is missed only if a worse
-    candidate was found better than it, and each other candidate has one chance of that. So the intervals are widened for one
-    comparison per other candidate (Bonferroni). They are not meant for all pairs at once.
+    With 95 % the true best of every world is the one named or among those level with it (``confidence_of_best``).
     """
     found = {world: candidates(sweep.axes, outcomes) for world, outcomes in _worlds(sweep).items()}
-    comparisons = sum(max(0, len(entries) - 1) for entries in found.values())
-    confidence = 1.0 - (1.0 - CONFIDENCE) / max(1, comparisons)
-    return tuple(_contest(world, entries, confidence) for world, entries in found.items() if entries)
+    sizes = [len(entries) for entries in found.values()]
+    confidence = confidence_of_best(sizes)
+    return tuple(_contest(world, entries, confidence, sum(sizes)) for world, entries in found.items() if entries)
+
+
+def confidence_of_best(sizes: Sequence[int]) -> float:
+    """Return the confidence of each ratio of the best to another candidate, for contests of so many candidates.
+
+    With 95 % the true best of every contest is then the one named or among those that it was not told from: it is missed only
+    if a worse candidate was found better than it, and each other candidate has one chance of that. So the intervals are
+    widened for one comparison per other candidate (Bonferroni). They are not meant for all pairs at once.
+    """
+    return confidence_of_each(sum(max(0, size - 1) for size in sizes))
 
 
 def candidates(axes: Sequence[Axis], outcomes: Sequence[Outcome]) -> list[Candidate]:
@@ -142,10 +159,12 @@ def _worlds(sweep: Sweep) -> dict[tuple[tuple[Axis, int], ...], list[Outcome]]:
     return found
 
 
-def _contest(world: tuple[tuple[Axis, int], ...], entries: Sequence[Candidate], confidence: float) -> Contest:
+def _contest(
+    world: tuple[tuple[Axis, int], ...], entries: Sequence[Candidate], confidence: float, candidates: int
+) -> Contest:
     best = min(entries, key=lambda one: one.error.mean)
     against = [(other, _against(best, other, confidence)) for other in entries if other is not best]
-    return Contest(world, best, tuple(against))
+    return Contest(world, best, tuple(against), candidates)
 
 
 def _against(best: Candidate, other: Candidate, confidence: float) -> Paired:

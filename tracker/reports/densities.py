@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tracker.metrics.distances import w1
+from tracker.names import BASELINES
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.one_trial import has_twins
 from tracker.reports.style import INK, LONGEST_TITLE, MUTED, figure, legend, shortened, some
-from tracker.reports.view import BASELINES
 from tracker.reports.words import number
 
 if TYPE_CHECKING:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracker.metrics.averages import curve_over_trials
+from tracker.names import FROZEN, ORACLE
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
 from tracker.reports.style import figure, legend, steps_axis
 from tracker.reports.words import number
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+    from tracker.metrics.averages import Curve
     from tracker.reports.view import View
 
     Array = NDArray[np.float64]
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
 KEY, QUESTION = "error-over-time", "How far from the minimiser are they, over time?"
 MOST_BINS = 25
 TABLE_ROWS = 10
-BAND = 1.96
 FAR_ABOVE = 8.0
 
 
@@ -51,45 +53,37 @@ def time_bins(recorded: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
     return (recorded[first] + recorded[stop - 1]) / 2.0, first
 
 
-def banded(view: View, quantity: str, name: str, groups: NDArray[np.int64]) -> tuple[Array, Array]:
-    """Return the mean over trials in each stretch, and its standard error; diverged trials are left out."""
+def banded(view: View, quantity: str, name: str, groups: NDArray[np.int64]) -> Curve:
+    """Return the mean over trials in each stretch; diverged trials are left out."""
     n = view.index(name)
     trace, kept = view.arrays[quantity][:, n], view.kept[:, n]
     trace = trace if kept.all() else trace[kept]
     widths = np.diff(np.r_[groups, trace.shape[1]])
-    per_trial = np.add.reduceat(trace, groups, axis=1) / widths
-    if len(per_trial) == 0:
-        return np.full(len(groups), np.nan), np.full(len(groups), np.nan)
-    mean = per_trial.mean(axis=0)
-    if len(per_trial) < 2:
-        return mean, np.full(len(groups), np.nan)
-    return mean, per_trial.std(axis=0, ddof=1) / np.sqrt(len(per_trial))
+    return curve_over_trials(np.add.reduceat(trace, groups, axis=1) / widths)
 
 
-def _draw(ax: Axes, view: View, middle: Array, curves: dict[str, tuple[Array, Array]]) -> str:
+def _draw(ax: Axes, view: View, middle: Array, curves: dict[str, Curve]) -> str:
     """Draw the curves; return what the title must say of the scale."""
-    for name, (mean, stderr) in curves.items():
-        look = view.looks[name]
+    for name, curve in curves.items():
+        look, mean, reach = view.looks[name], curve.mean, curve.reach
         ax.plot(middle, mean, color=look.color, linestyle=look.linestyle, label=name)
-        if name in view.samplers and np.isfinite(stderr).any():
-            ax.fill_between(
-                middle, mean - BAND * stderr, mean + BAND * stderr, color=look.color, alpha=0.12, linewidth=0
-            )
+        if name in view.samplers and np.isfinite(reach).any():
+            ax.fill_between(middle, mean - reach, mean + reach, color=look.color, alpha=0.12, linewidth=0)
     if (low := _floor_of_logarithm(view, curves)) > 0.0:
         ax.set_yscale("log")
-        ax.set_ylim(0.7 * low, 1.5 * max(float(np.nanmax(mean, initial=0.0)) for mean, _ in curves.values()))
+        ax.set_ylim(0.7 * low, 1.5 * max(float(np.nanmax(curve.mean, initial=0.0)) for curve in curves.values()))
         return ", logarithmic (the oracle's is 0)"
-    top = max(_top(mean) for mean, _ in curves.values())
+    top = max(_top(curve.mean) for curve in curves.values())
     ax.set_ylim(min(0.0, -0.02 * top), 1.1 * top or 1.0)
-    highest = max(float(np.nanmax(mean, initial=0.0)) for mean, _ in curves.values())
+    highest = max(float(np.nanmax(curve.mean, initial=0.0)) for curve in curves.values())
     return f", cut off: it reaches {number(highest)}" if highest > 1.1 * top else ""
 
 
-def _floor_of_logarithm(view: View, curves: dict[str, tuple[Array, Array]]) -> float:
+def _floor_of_logarithm(view: View, curves: dict[str, Curve]) -> float:
     """Return the lowest point of the samplers where standing still is so far above them that a plain scale would hide them."""
-    means = np.array([curves[name][0] for name in view.samplers])
+    means = np.array([curves[name].mean for name in view.samplers])
     means = means[np.isfinite(means)]
-    still = float(np.nanmedian(curves["frozen"][0]))
+    still = float(np.nanmedian(curves[FROZEN].mean))
     hidden = means.size and means.min() > 0.0 and still > FAR_ABOVE * float(np.median(means))
     return float(means.min()) if hidden else 0.0
 
@@ -103,9 +97,11 @@ def _top(mean: Array) -> float:
     return min(float(finite.max()), usual) if usual > 0.0 else float(finite.max())
 
 
-def _caption(view: View, error: dict[str, tuple[Array, Array]], bins: int) -> str:
+def _caption(view: View, error: dict[str, Curve], bins: int) -> str:
     half = bins // 2
-    late = {name: float(np.nanmean(error[name][0][half:])) for name in view.names if np.isfinite(error[name][0]).any()}
+    late = {
+        name: float(np.nanmean(error[name].mean[half:])) for name in view.names if np.isfinite(error[name].mean).any()
+    }
     own = {name: late[name] for name in view.samplers if name in late}
     best, worst = min(own, key=lambda n: own[n]), max(own, key=lambda n: own[n])
     among = (
@@ -113,8 +109,8 @@ def _caption(view: View, error: dict[str, tuple[Array, Array]], bins: int) -> st
     )
     bands = "bands are 95 % intervals over trials" if view.trials > 1 else "one trial gives no band"
     return (
-        f"In the second half of the run the error is {among}, against {number(late.get('frozen'))} for standing still "
-        f"and {number(late.get('oracle'))} for knowing the mode; {bands}."
+        f"In the second half of the run the error is {among}, against {number(late.get(FROZEN))} for standing still "
+        f"and {number(late.get(ORACLE))} for knowing the mode; {bands}."
     )
 
 
@@ -125,11 +121,14 @@ def _alt(view: View) -> str:
     )
 
 
-def _table(view: View, middle: Array, error: dict[str, tuple[Array, Array]]) -> Table:
+def _table(view: View, middle: Array, error: dict[str, Curve]) -> Table:
     rows = np.unique(np.linspace(0, len(middle) - 1, TABLE_ROWS).astype(int))
     columns = ("around step", *(f"{name}{part}" for name in view.names for part in ("", " ±")))
     body: list[tuple[Cell, ...]] = [
-        (f"{middle[r]:.0f}", *(float(value) for name in view.names for value in (error[name][0][r], error[name][1][r])))
+        (
+            f"{middle[r]:.0f}",
+            *(float(value) for name in view.names for value in (error[name].mean[r], error[name].stderr[r])),
+        )
         for r in rows
     ]
     return Table(columns, tuple(body))

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tracker.metrics.averages import half_width
 from tracker.reports.exhibit import Answer, Exhibit, Item, Omitted, Section, Shown, Table
 from tracker.reports.exhibit import Verdict as Box
-from tracker.reports.page import render
+from tracker.reports.page import render, write
 from tracker.reports.style import COLOURS, LINES, MARKERS, MUTED, figure, legend
 from tracker.reports.words import number
 
@@ -60,7 +61,7 @@ def write_page(verdict: Verdict, out: str | Path) -> Path:
     shown = section(verdict, alone=True)
     title = f"{verdict.scenario}: does {verdict.sampler} converge to its limit?"
     page = folder / "limit.html"
-    page.write_text(render(title, f"T = {verdict.horizon:g}", [shown], box(verdict)), encoding="utf-8")
+    write(page, lambda: render(title, f"T = {verdict.horizon:g}", [shown], box(verdict)))
     for item in shown.items:
         if isinstance(item, Exhibit):
             write_figure(item.figure, folder / f"{item.key}.svg", "svg")
@@ -82,7 +83,7 @@ def error_exhibit(verdict: Verdict) -> Exhibit | Omitted:
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         for n, o in enumerate(shown):
-            _draw(axes, n, o, epsilons)
+            _draw(axes, n, o, epsilons, verdict.trials)
         _guide(axes, verdict, shown, epsilons)
         least = min(abs(e) for o in shown for e in (o.exact_error or o.error) if e)
         axes.set_ylim(bottom=least / 3.0)
@@ -121,12 +122,13 @@ def _loudest(verdict: Verdict) -> list[Observable]:
     return sorted(known, key=clarity, reverse=True)[: MOST_BARS if noisy else MOST_LINES]
 
 
-def _draw(axes: Axes, n: int, o: Observable, epsilons: Array) -> None:
+def _draw(axes: Axes, n: int, o: Observable, epsilons: Array, trials: int) -> None:
     error = np.abs(np.array(o.error, dtype=float))
     noise = np.array(o.error_stderr) if o.error_stderr else np.zeros(len(error))
     colour, marker = COLOURS[n % len(COLOURS)], MARKERS[n % len(MARKERS)]
-    low = np.minimum(1.96 * noise, 0.999 * error)  # a bar that reaches 0 leaves the figure
-    bars = np.vstack([low, 1.96 * noise]) if noise.any() else None
+    reach = half_width(noise, trials)
+    low = np.minimum(reach, 0.999 * error)  # a bar that reaches 0 leaves the figure
+    bars = np.vstack([low, reach]) if noise.any() else None
     if noise.any() and o.exact_error is not None:
         axes.plot(epsilons, np.abs(o.exact_error), color=colour, linewidth=1.0, linestyle=LINES[n % len(LINES)])
         epsilons = epsilons * 2.0 ** (APART * (2 * n - MOST_BARS + 1))

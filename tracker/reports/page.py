@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import math
+from errno import EEXIST
 from importlib import resources
 from typing import TYPE_CHECKING, Any
+
+from threadpoolctl import threadpool_limits
 
 from tracker.reports.drawing import inline_svg, write_figure
 from tracker.reports.exhibit import Cell, Exhibit, Listing, Omitted, Section, Shown, Verdict
 from tracker.reports.words import DASH, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     import jinja2
 
     from tracker.reports.drawing import Format
     from tracker.reports.exhibit import Item
+
+
+DOCTYPE = b"<!doctype html>"
 
 
 def render(title: str, subtitle: str, sections: Sequence[Section], verdict: Verdict | None = None) -> str:
@@ -33,6 +39,16 @@ def render(title: str, subtitle: str, sections: Sequence[Section], verdict: Verd
         The box on top.
     """
     return _template("page.html.j2").render(title=title, subtitle=subtitle, sections=sections, verdict=verdict)
+
+
+def write(path: Path, make: Callable[[], str]) -> None:
+    """Write the page that ``make`` returns; FileExistsError, before it is made, where something else stands in its place."""
+    if path.is_file() and path.read_bytes()[: len(DOCTYPE)].lower() not in (DOCTYPE, b""):
+        raise FileExistsError(EEXIST, "is no page, and would be overwritten: give the page another name", str(path))
+    with threadpool_limits(1, user_api="blas"):  # many small matrices: threads would only wait for each other
+        page = make()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page, encoding="utf-8", newline="\n")
 
 
 def write_each(items: Iterable[Item], folder: Path, kind: Format) -> list[Path]:

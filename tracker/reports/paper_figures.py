@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tracker.metrics.averages import half_width, over_trials
 from tracker.reports.style import COLOURS, INK, LINES, MUTED, WIDTH, Look, figure, legend, log_axis
 
 if TYPE_CHECKING:
@@ -130,9 +131,9 @@ def intervals(
     with figure(WIDTH, 0.55 + 0.27 * len(names)) as drawn:
         axes: Any = drawn.subplots()
         for row, (name, sample) in enumerate(zip(names, values, strict=True)):
-            finite = sample[np.isfinite(sample)]
-            margin = 1.96 * finite.std(ddof=1) / np.sqrt(finite.size)
-            axes.errorbar(finite.mean(), row, xerr=margin, fmt=LOOKS[name].marker, color=LOOKS[name].color, capsize=2.5)
+            mean, stderr = over_trials(sample)
+            reach = half_width(stderr, np.isfinite(sample).sum())
+            axes.errorbar(mean, row, xerr=reach, fmt=LOOKS[name].marker, color=LOOKS[name].color, capsize=2.5)
         if reference is not None:
             axes.axvline(reference, color=INK, linewidth=0.9, linestyle=(0, (6, 3)))
         axes.set_yticks(range(len(names)), [label(name) for name in names])

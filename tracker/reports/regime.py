@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.metrics.averages import Budget
+from tracker.metrics.averages import Budget, half_width
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.style import INK, MUTED, RULE, figure, legend, log_axis
 from tracker.reports.words import listed, number, plain
@@ -74,7 +74,7 @@ def theories(view: View) -> tuple[dict[str, Theory], dict[str, str]]:
     for name in view.samplers:
         try:
             known[name] = theory(view, name)
-        except (ValueError, np.linalg.LinAlgError) as problem:
+        except (ValueError, ArithmeticError) as problem:
             unknown[name] = _reason(str(problem), name)
     return known, unknown
 
@@ -104,7 +104,7 @@ def _best(view: View, name: str, limit: float) -> tuple[float, float, str]:
 
     try:
         best = best_step(view.scenario, name)
-    except (ValueError, np.linalg.LinAlgError) as problem:
+    except (ValueError, ArithmeticError) as problem:
         why = str(problem)
         told = why.startswith(PLACE)  # else it is the root finder's: the error is level, but for rounding
         return (
@@ -161,11 +161,11 @@ def _curves(ax: Axes, view: View, known: dict[str, Theory]) -> None:
         ax.plot(steps, errors, color=look.color, linestyle=look.linestyle)
         ax.plot([t.best], [t.least], "*", color=look.color, markersize=10)  # nan is not drawn
         if row["mean"] is not None:
-            bar = 1.96 * (row["stderr"] or 0.0)
+            reach = 0.0 if row["stderr"] is None else float(half_width(row["stderr"], view.lasting(name)))
             ax.errorbar(
                 [t.problem.epsilon],
                 [row["mean"]],
-                yerr=[bar],
+                yerr=[reach],
                 fmt=look.marker,
                 color=look.color,
                 markeredgecolor=INK,

@@ -20,7 +20,7 @@ from tracker.reports import (
     switches,
 )
 from tracker.reports.exhibit import Exhibit, Omitted, Section, Shown, Table
-from tracker.reports.page import render, write_each
+from tracker.reports.page import render, write, write_each
 from tracker.reports.verdict import closed_gap, verdict
 from tracker.reports.view import View
 from tracker.reports.words import average, counted, number, percent
@@ -62,8 +62,7 @@ def exhibits(run: Run) -> list[Exhibit | Omitted]:
 
 def write_report(run: Run, path: Path) -> None:
     """Write the page of a run."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(report(run), encoding="utf-8", newline="\n")
+    write(path, lambda: report(run))
 
 
 def write_figures(run: Run, folder: Path, kind: Format) -> list[Path]:

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.metrics.averages import running_mean
+from tracker.metrics.averages import curve_over_trials, running_mean
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
-from tracker.reports.style import figure, legend, log_axis
+from tracker.reports.style import figure, from_zero, legend, log_axis
 from tracker.reports.words import number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tracker.metrics.averages import Curve
     from tracker.reports.view import View
 
     Array = NDArray[np.float64]
 
 KEY, QUESTION = "running-mean", "How soon does the running mean settle?"
-BAND = 1.96
 SHOWN = 60
 
 
@@ -37,17 +37,18 @@ def exhibit(view: View) -> Exhibit | Omitted:
     curves = {name: _distance(view, name, truth, first, rows) for name in view.names}
     with figure(height=2.9) as fig:
         ax = fig.subplots()
-        for name, (mean, stderr) in curves.items():
-            look = view.looks[name]
+        for name, curve in curves.items():
+            look, mean, reach = view.looks[name], curve.mean, curve.reach
             ax.plot(np.maximum(steps[rows], 1), mean, color=look.color, linestyle=look.linestyle, label=name)
-            low, high = mean - BAND * stderr, mean + BAND * stderr
-            ax.fill_between(np.maximum(steps[rows], 1), low, high, color=look.color, alpha=0.14, linewidth=0)
+            ax.fill_between(
+                np.maximum(steps[rows], 1), mean - reach, mean + reach, color=look.color, alpha=0.14, linewidth=0
+            )
         log_axis(ax)
-        ax.set_ylim(bottom=0.0)
+        from_zero(ax, (curve.mean for curve in curves.values()))
         ax.set_xlabel("step k")
         ax.set_title("distance from the running mean of θ to the mean of the law")
         legend(fig, ax)
-    ends = {name: float(curves[name][0][-1]) for name in view.samplers}
+    ends = {name: float(curves[name].mean[-1]) for name in view.samplers}
     best, worst = min(ends, key=lambda n: ends[n]), max(ends, key=lambda n: ends[n])
     caption = f"At the end the running mean of {best} is {number(ends[best])} from the mean of Gibbs' law"
     caption += f", that of {worst} {number(ends[worst])}" if worst != best else ""
@@ -68,20 +69,17 @@ def posterior_mean(view: View) -> Array:
     return np.array([float(np.trapezoid(law.points * law.density, law.points)) for law in laws])
 
 
-def _distance(view: View, name: str, truth: Array, first: int, rows: NDArray[np.int64]) -> tuple[Array, Array]:
+def _distance(view: View, name: str, truth: Array, first: int, rows: NDArray[np.int64]) -> Curve:
     n = view.index(name)
     trace = view.arrays["theta"][view.kept[:, n], n]
-    away = np.sqrt(((running_mean(trace, first)[:, rows] - truth) ** 2).sum(axis=-1))
-    if len(away) == 0:
-        return np.full(len(rows), np.nan), np.full(len(rows), np.nan)
-    stderr = away.std(axis=0, ddof=1) / np.sqrt(len(away)) if len(away) > 1 else np.full(len(rows), np.nan)
-    return away.mean(axis=0), stderr
+    return curve_over_trials(np.sqrt(((running_mean(trace, first)[:, rows] - truth) ** 2).sum(axis=-1)))
 
 
-def _table(curves: dict[str, tuple[Array, Array]], steps: NDArray[np.int64]) -> Table:
+def _table(curves: dict[str, Curve], steps: NDArray[np.int64]) -> Table:
     shown = np.unique(np.linspace(0, len(steps) - 1, 8).astype(int))
     columns = ("at step", *(f"{name}{part}" for name in curves for part in ("", " ±")))
     body: list[tuple[Cell, ...]] = [
-        (f"{steps[r]}", *(float(part[r]) for pair in curves.values() for part in pair)) for r in shown
+        (f"{steps[r]}", *(float(part[r]) for curve in curves.values() for part in (curve.mean, curve.stderr)))
+        for r in shown
     ]
     return Table(columns, tuple(body))

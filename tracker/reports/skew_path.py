@@ -6,21 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracker.metrics.averages import curve_over_trials
 from tracker.metrics.skewness import rms, share_at_bounds
 from tracker.reports.error_over_time import time_bins
 from tracker.reports.exhibit import Exhibit, Omitted, Table
-from tracker.reports.style import figure, legend, steps_axis
+from tracker.reports.style import figure, from_zero, legend, steps_axis
 from tracker.reports.words import number, percent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tracker.metrics.averages import Curve
     from tracker.reports.view import View
 
-    Array = NDArray[np.float64]
-
 KEY, QUESTION = "skew-path", "What becomes of the skew matrix S?"
-BAND = 1.96
 MOST_TOLD = 4  # samplers that a caption tells of one by one
 
 
@@ -50,14 +49,12 @@ def exhibit(view: View) -> Exhibit | Omitted:
     curves = {name: size_over_time(view, n, groups) for n, name in enumerate(names)}
     with figure(height=2.9) as fig:
         ax = fig.subplots()
-        for name, (mean, stderr) in curves.items():
-            look = view.looks[name]
+        for name, curve in curves.items():
+            look, mean, reach = view.looks[name], curve.mean, curve.reach
             ax.plot(middle, mean, color=look.color, linestyle=look.linestyle, label=name)
-            if np.isfinite(stderr).any():
-                ax.fill_between(
-                    middle, mean - BAND * stderr, mean + BAND * stderr, color=look.color, alpha=0.14, linewidth=0
-                )
-        ax.set_ylim(bottom=0.0)
+            if np.isfinite(reach).any():
+                ax.fill_between(middle, mean - reach, mean + reach, color=look.color, alpha=0.14, linewidth=0)
+        from_zero(ax, (curve.mean for curve in curves.values()))
         ax.set_xlabel("step k")
         steps_axis(ax)
         ax.set_title("root mean square of S(i, j), i > j, mean over trials")
@@ -67,21 +64,15 @@ def exhibit(view: View) -> Exhibit | Omitted:
     return Exhibit(KEY, QUESTION, _caption(view, curves, shares), alt, fig, _table(view, curves, shares))
 
 
-def size_over_time(view: View, n: int, groups: NDArray[np.int64]) -> tuple[Array, Array]:
-    """Return the mean over trials of the rms of S in each stretch of records, and its standard error."""
+def size_over_time(view: View, n: int, groups: NDArray[np.int64]) -> Curve:
+    """Return the mean over trials of the rms of S in each stretch of records."""
     name = moving(view)[n]
     size = rms(view.arrays["skew"][:, n])[view.kept[:, view.index(name)]]
-    per_trial = np.add.reduceat(size, groups, axis=1) / np.diff(np.r_[groups, size.shape[1]])
-    if len(per_trial) == 0:
-        return np.full(len(groups), np.nan), np.full(len(groups), np.nan)
-    spread = (
-        per_trial.std(axis=0, ddof=1) / np.sqrt(len(per_trial)) if len(per_trial) > 1 else np.full(len(groups), np.nan)
-    )
-    return per_trial.mean(axis=0), spread
+    return curve_over_trials(np.add.reduceat(size, groups, axis=1) / np.diff(np.r_[groups, size.shape[1]]))
 
 
-def _caption(view: View, curves: dict[str, tuple[Array, Array]], shares: dict[str, float]) -> str:
-    last = {name: float(mean[-1]) for name, (mean, _) in curves.items()}
+def _caption(view: View, curves: dict[str, Curve], shares: dict[str, float]) -> str:
+    last = {name: float(curve.mean[-1]) for name, curve in curves.items()}
     told = list(curves)
     if len(told) > MOST_TOLD:
         told = list(
@@ -91,7 +82,7 @@ def _caption(view: View, curves: dict[str, tuple[Array, Array]], shares: dict[st
         )
     parts = []
     for name in told:
-        mean = curves[name][0]
+        mean = curves[name].mean
         low, high = bounds(view, name)
         parts.append(
             f"{name} from {number(float(mean[0]))} to {number(float(mean[-1]))}, at its bounds [{low:g}, {high:g}] "
@@ -103,11 +94,11 @@ def _caption(view: View, curves: dict[str, tuple[Array, Array]], shares: dict[st
     return f"Size of S in the first and the last stretch of the run{some}: {'; '.join(parts)}{guard}."
 
 
-def _table(view: View, curves: dict[str, tuple[Array, Array]], shares: dict[str, float]) -> Table:
+def _table(view: View, curves: dict[str, Curve], shares: dict[str, float]) -> Table:
     rows: list[tuple[str | float | None, ...]] = []
     for name in view.names:
         if name in curves:
-            mean = curves[name][0]
+            mean = curves[name].mean
             row = (
                 float(mean[0]),
                 float(mean[len(mean) // 2]),

@@ -11,13 +11,17 @@ import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from tracker.names import FROZEN, ORACLE
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 WIDTH = 4.7  # inches: a column of text; on a phone the letters are still readable
 INK, MUTED, RULE, PAPER = "#1f2328", "#57606a", "#d0d7de", "#ffffff"
@@ -82,7 +86,7 @@ class Look(NamedTuple):
     marker: str
 
 
-BASELINES = {"frozen": Look(MUTED, (0, (1, 2)), "x"), "oracle": Look(INK, (0, (6, 3)), "+")}
+OF_BASELINES = {FROZEN: Look(MUTED, (0, (1, 2)), "x"), ORACLE: Look(INK, (0, (6, 3)), "+")}
 
 
 def looks(names: Sequence[str]) -> dict[str, Look]:
@@ -90,8 +94,8 @@ def looks(names: Sequence[str]) -> dict[str, Look]:
     found: dict[str, Look] = {}
     n = 0
     for name in names:
-        if name in BASELINES:
-            found[name] = BASELINES[name]
+        if name in OF_BASELINES:
+            found[name] = OF_BASELINES[name]
             continue
         # lines and markers shift by one with each round of colours: no two samplers look alike before 36
         shifted = n + n // len(COLOURS)
@@ -221,6 +225,13 @@ def log_axis(ax: Axes) -> None:
     ax.xaxis.set_major_locator(LogLocator(base=10.0, numticks=9))
     ax.xaxis.set_minor_locator(NullLocator())  # each minor tick takes time to draw, and tells little
     ax.xaxis.set_major_formatter(lambda x, _: short(x))
+
+
+def from_zero(ax: Axes, means: Iterable[NDArray[np.float64]]) -> None:
+    """Let the y axis begin at 0; the wide bands of few trials do not set its other end, means do."""
+    highest = max((float(np.nanmax(mean, initial=0.0)) for mean in means), default=0.0)
+    top = ax.get_ylim()[1]
+    ax.set_ylim(0.0, min(top, 2.0 * highest) if highest > 0.0 else top)
 
 
 def short(x: float) -> str:

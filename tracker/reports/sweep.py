@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tracker.names import BASELINES
 from tracker.reports.exhibit import Cell, Exhibit, Table
-from tracker.reports.style import BASELINES, MUTED, PAPER, WIDTH, figure, legend, looks, names_below, shortened
+from tracker.reports.style import MUTED, PAPER, WIDTH, figure, legend, looks, names_below, shortened
 from tracker.reports.words import number
 from tracker.runs.tidy import METRICS
 

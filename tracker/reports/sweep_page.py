@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracker.names import BASELINES
 from tracker.reports.contests import contests, rows_of
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Section, Shown, Table
-from tracker.reports.page import render, write_each
+from tracker.reports.page import render, write, write_each
 from tracker.reports.provenance import repeated_by
-from tracker.reports.style import BASELINES
 from tracker.reports.sweep import sweep_exhibit
 from tracker.reports.sweep_theory import METRIC, with_theory
 from tracker.reports.sweep_verdict import sweep_verdict
@@ -45,8 +45,7 @@ def sweep_report(sweep: Sweep) -> str:
 
 def write_sweep_report(sweep: Sweep, path: Path) -> None:
     """Write the page of a sweep."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(sweep_report(sweep), encoding="utf-8", newline="\n")
+    write(path, lambda: sweep_report(sweep))
 
 
 def write_sweep_figures(sweep: Sweep, folder: Path, kind: Format) -> list[Path]:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracker.names import BASELINES
 from tracker.reports.contests import rows_of
 from tracker.reports.dwells import SUSPICIOUS
 from tracker.reports.exhibit import Answer, Verdict
-from tracker.reports.style import BASELINES
 from tracker.reports.verdict import FEW_TRIALS, MOST, MOSTLY_CENSORED, trust
 from tracker.reports.words import counted, interval, listed, number, percent
 
@@ -156,6 +156,10 @@ def did_it_track(found: Sequence[Contest]) -> Answer | None:
         for contest, gap in ends
     )
     facts = f"Of the gap between standing still and knowing the mode the best closes {'from ' * (len(ends) - 1)}{share}"
+    among = found[0].candidates
+    facts += (
+        f", {'intervals' if len(ends) > 1 else 'interval'} widened for the choice among {among}" if among > 1 else ""
+    )
     most, some = (sum(gap.low > least for _, gap in known) for least in (MOST, 0.0))
     if most == len(known):
         return Answer("Did it track?", "yes", f"{facts}.", "good")

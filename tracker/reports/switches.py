@@ -9,21 +9,20 @@ import numpy as np
 from tracker.metrics.recovery import survival
 from tracker.metrics.switches import mean_per_step
 from tracker.reports.exhibit import Exhibit, Omitted, Table
-from tracker.reports.style import RULE, figure, legend, log_axis
-from tracker.reports.view import ERROR, STEPS
+from tracker.reports.style import RULE, figure, from_zero, legend, log_axis
 from tracker.reports.words import number, percent
+from tracker.runs.summary import ERROR, STEPS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from tracker.metrics.switches import Curve
+    from tracker.metrics.averages import Curve
     from tracker.reports.view import View
 
     Array = NDArray[np.float64]
 
 KEY, QUESTION = "after-a-switch", "How soon after a switch are they back?"
-BAND = 1.96
 FEWEST_VISITS = 10  # visits to an age, over all trials, below which a mean is not drawn
 FIRST_AGE = 0.8  # where age 0 is drawn
 
@@ -62,14 +61,14 @@ def aligned(view: View, name: str) -> Curve:
 
 def _errors(ax: Axes, view: View, curves: dict[str, Curve]) -> None:
     middle = _middles(view.age_edges)
-    for name, (mean, stderr) in curves.items():
-        look = view.looks[name]
+    for name, curve in curves.items():
+        look, mean, reach = view.looks[name], curve.mean, curve.reach
         ax.plot(middle, mean, color=look.color, linestyle=look.linestyle, label=name)
-        band = np.isfinite(mean) & np.isfinite(stderr)
-        low, high = (mean - BAND * stderr)[band], (mean + BAND * stderr)[band]
+        band = np.isfinite(mean) & np.isfinite(reach)
+        low, high = (mean - reach)[band], (mean + reach)[band]
         ax.fill_between(middle[band], low, high, color=look.color, alpha=0.14, linewidth=0)
     log_axis(ax)
-    ax.set_ylim(bottom=0.0)
+    from_zero(ax, (curve.mean for curve in curves.values()))
     ax.set_title("mean error by steps since the switch")
 
 
@@ -106,11 +105,10 @@ def _caption(view: View) -> str:
     head = f"Over {view.switches} switches"
     if not view.has_targets:
         return f"{head}, the error by age of the visit; the modes share their minimisers, so re-acquisition has no meaning."
-    lasting = [name for name in view.samplers if view.kept[:, view.index(name)].any()]
-    if not lasting:
+    if not view.alive:
         return f"{head}; every trial of every sampler diverged."
-    medians = {name: view.summary[name]["recovery"]["median"] for name in lasting}
-    censored = {name: view.summary[name]["recovery"]["censored"] for name in lasting}
+    medians = {name: view.summary[name]["recovery"]["median"] for name in view.alive}
+    censored = {name: view.summary[name]["recovery"]["censored"] for name in view.alive}
     reached = {name: median for name, median in medians.items() if median is not None}
     if not reached:
         return f"{head}, no sampler was back inside the target after half of them before the next switch."

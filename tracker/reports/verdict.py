@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.metrics.paired import CONFIDENCE, Paired, gap_closed, ratio_of_means
+from tracker.metrics.averages import CONFIDENCE, confidence_of_each
+from tracker.metrics.paired import Paired, gap_closed, ratio_of_means
+from tracker.names import FROZEN, ORACLE
+from tracker.reports.contests import confidence_of_best
 from tracker.reports.diagnostics import recomputed_difference
 from tracker.reports.dwells import counts_of, suspicions
 from tracker.reports.exhibit import Answer, Verdict
@@ -28,6 +30,9 @@ MOSTLY_CENSORED = 0.5
 OFTEN_AT_BOUNDS = 0.2
 MOST = 0.5  # of the gap between standing still and knowing the mode that counts as tracking
 WRONG_RECORDS = 1e-9
+# An excess cost below this times 1 + |least cost| is no rounding: a hundred times what the search for minimisers calls equal.
+BELOW_THE_LEAST = -1e-6
+SHOWN = 6  # coordinates of a point
 
 
 def verdict(view: View, health: dict[str, Health]) -> Verdict:
@@ -46,8 +51,9 @@ def did_it_track(view: View) -> Answer:
         what = "There was nothing to track: the mode never changed."
         error = view.summary[best]["tracking_error"]["mean"]
         return Answer(question, "no switch", f"{what} {best} stayed {number(error)} from the minimiser on average.")
-    closed = closed_gap(view, best)
-    error, still = view.summary[best]["tracking_error"]["mean"], view.summary["frozen"]["tracking_error"]["mean"]
+    among = len(view.alive)
+    closed = closed_gap(view, best, confidence_of_each(among))  # holds for all of them, so for the one that was chosen
+    error, still = view.summary[best]["tracking_error"]["mean"], view.summary[FROZEN]["tracking_error"]["mean"]
     facts = (
         f"{best} has a tracking error of {number(error)}, standing still {number(still)}: it closes {percent(closed.estimate)} "
         f"of the gap between standing still and knowing the mode"
@@ -57,7 +63,8 @@ def did_it_track(view: View) -> Answer:
     if not np.isfinite(closed.low):
         why = "one trial" if view.trials == 1 else f"one of {view.trials} trials did not diverge"
         return Answer(question, "unclear", f"{facts} ({why}, so no interval).", "warn")
-    facts += f" (95 % interval {percent(closed.low)} to {percent(closed.high)})."
+    chosen = f", widened for the choice among {among} samplers" if among > 1 else ""
+    facts += f" (95 % interval {percent(closed.low)} to {percent(closed.high)}{chosen})."
     if closed.low > MOST:
         return Answer(question, "yes", facts, "good")
     if closed.low > 0.0:
@@ -77,19 +84,19 @@ def did_it_track(view: View) -> Answer:
     )
 
 
-def closed_gap(view: View, name: str) -> Paired:
+def closed_gap(view: View, name: str, confidence: float = CONFIDENCE) -> Paired:
     """Return the share of the gap from frozen to oracle that a sampler closes."""
-    error = view.tracking_error
-    return gap_closed(error[:, view.index(name)], error[:, view.index("frozen")], error[:, view.index("oracle")])
+    own, still, known = (view.tracking_error[:, view.index(one)] for one in (name, FROZEN, ORACLE))
+    return gap_closed(own, still, known, confidence)
 
 
 def which_sampler(view: View) -> Answer:
-    """Name the sampler with the smallest error, if the paired trials decide; intervals allow for having chosen among all pairs."""
+    """Name the sampler with the smallest error, if the paired trials decide; intervals are those of a contest."""
     question = "Which sampler?"
     best = smallest(view)
     if best is None:
         return Answer(question, "none", "every trial of every sampler diverged.", "bad")
-    alive = [name for name in view.samplers if view.kept[:, view.index(name)].any()]
+    alive = view.alive
     lost = [name for name in view.samplers if name not in alive]
     gone = f" {listed(lost)} diverged in every trial." if lost else ""  # no trial to compare with
     others = [name for name in alive if name != best]
@@ -98,7 +105,7 @@ def which_sampler(view: View) -> Answer:
         return Answer(question, best, alone)
     if view.trials < 2:
         return Answer(question, "undecided", f"one trial cannot tell samplers apart.{gone}", "warn")
-    confidence = 1.0 - (1.0 - CONFIDENCE) / len(list(combinations(alive, 2)))
+    confidence = confidence_of_best([len(alive)])
     found = {name: _against(view, best, name, confidence) for name in others}
     level = [name for name, pair in found.items() if not pair.high < 1.0]
     beaten = [name for name in others if name not in level]
@@ -164,6 +171,7 @@ def _warnings(view: View, health: dict[str, Health]) -> Iterator[str]:
     difference = recomputed_difference(view)
     if difference is not None and difference > WRONG_RECORDS:
         yield f"The recorded errors do not belong to the recorded points and modes (difference {number(difference, 2)}): this result is not to be used."
+    yield from _about_the_minimisers(view)
     missing = int(view.scenario.trials) - view.trials
     if missing > 0:
         yield f"{missing} of {view.scenario.trials} trials are missing: some shards failed."
@@ -172,6 +180,21 @@ def _warnings(view: View, health: dict[str, Health]) -> Iterator[str]:
         yield f"Only {counted(view.trials, 'trial')}: intervals are rough, and differences between samplers may be chance."
     yield from _about_the_chain(view)
     yield from _about_the_samplers(view, health)
+
+
+def _about_the_minimisers(view: View) -> Iterator[str]:
+    """A recorded point with less than the least cost of its mode shows that the search for minimisers missed a deeper one."""
+    excess, modes = view.arrays["excess"], view.arrays["mode"][:, np.newaxis]
+    for x, (name, mode) in enumerate(zip(view.mode_names, view.modes, strict=True)):
+        least = float(np.fmin.reduce(excess, axis=None, where=modes == x, initial=0.0))
+        if least < BELOW_THE_LEAST * (1.0 + abs(mode.floor)):
+            trial, n, record = np.argwhere((excess == least) & (modes == x))[0]
+            theta = view.arrays["theta"][trial, n, record]
+            point = ", ".join(number(float(one)) for one in theta[:SHOWN]) + (", ..." if theta.size > SHOWN else "")
+            yield (
+                f"{name} has a deeper minimum than was found: {view.names[n]} was recorded at θ = ({point}) with an excess cost of "
+                f"{number(least)}, so errors and excess costs are about the wrong point."
+            )
 
 
 def _about_the_chain(view: View) -> Iterator[str]:
@@ -202,9 +225,11 @@ def _about_the_samplers(view: View, health: dict[str, Health]) -> Iterator[str]:
             f"{listed(hot)}: gradient noise adds up to {number(health[worst].any_noise, 2)} times the injected noise in its worst "
             f"direction, so the law is hotter than beta says."
         )
+    for contestant in view.run.problem.contestants:
+        if resets := view.summary[contestant.name]["resets"]:
+            process = "derivative process zeta" if contestant.moves_noise else "tangent process D"
+            yield f"{contestant.name}: the {process} outgrew its limit and was reset {counted(resets, 'time')}."
     for name in moving(view):
-        if view.summary[name]["resets"]:
-            yield f"{name}: the tangent process D outgrew its limit and was reset {view.summary[name]['resets']} times."
         if view.scenario.dimension > 1 and (share := at_bounds(view, name)) > OFTEN_AT_BOUNDS:
             yield f"{name}: S is at its bounds {percent(share)} of the time, so the bounds decide."
     yield from _about_the_start(view)

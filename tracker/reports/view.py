@@ -10,8 +10,10 @@ import numpy as np
 
 from tracker.bins import AGE_BITS, WAIT_BITS, bin_edges
 from tracker.metrics.switches import restricted_mean
+from tracker.names import BASELINES
 from tracker.reports.style import Look, looks
-from tracker.runs.summary import per_step
+from tracker.reports.words import counted, listed
+from tracker.runs.summary import ERROR, INSIDE, SQUARE, per_step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,9 +24,6 @@ if TYPE_CHECKING:
     from tracker.scenario import Mode, Scenario
 
     Array = NDArray[np.float64]
-
-STEPS, ERROR, SQUARE, INSIDE = range(4)  # of the sums in a run: DESIGN's names are the dataset's axis ``sum``
-BASELINES = ("frozen", "oracle")
 
 
 @dataclass(frozen=True)
@@ -87,6 +86,15 @@ class View:
         """Undiverged, shape (T, S)."""
         return np.asarray(self.arrays["diverged"] < 0)
 
+    def lasting(self, name: str) -> int:
+        """In how many trials a sampler did not diverge."""
+        return int(self.kept[:, self.index(name)].sum())
+
+    @cached_property
+    def alive(self) -> tuple[str, ...]:
+        """The samplers with a trial that did not diverge."""
+        return tuple(name for name in self.samplers if self.lasting(name))
+
     @cached_property
     def recorded(self) -> NDArray[np.int64]:
         """The steps of the records, shape (R,)."""
@@ -109,8 +117,18 @@ class View:
 
     @cached_property
     def evaluations(self) -> Array:
-        """Gradient evaluations per step, shape (S,)."""
+        """Gradient evaluations per step, shape (S,); ``other_evaluations`` come on top."""
         return np.array([self.summary[name]["evaluations"]["gradient"] for name in self.names], dtype=float)
+
+    @cached_property
+    def other_evaluations(self) -> dict[str, str]:
+        """What samplers evaluate in a step beside gradients, e.g. "2 costs"; by name, for those that do."""
+        kinds = (("hessian", "Hessian"), ("cost", "cost"))
+        calls = {name: self.summary[name]["evaluations"] for name in self.samplers}
+        found = {
+            name: listed([counted(row[key], noun) for key, noun in kinds if row[key]]) for name, row in calls.items()
+        }
+        return {name: text for name, text in found.items() if text}
 
     # --- one number per trial and sampler, shape (T, S)
 

@@ -25,6 +25,7 @@ from tracker.runs.scheduling import Schedule
 from tracker.runs.storage import RunDirectory, Stored
 from tracker.runs.summary import summarise
 from tracker.runs.workers import Task
+from tracker.scenario.forecast import LARGEST_SHARD, MOST_SHARDS
 from tracker.simulate import compile_kernels, most_trials, prepare
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
 
 Progress = Callable[[float, float, str], None]
-LARGEST_SHARD = 1000  # trials
-SHARDS_WANTED = 64  # so that workers stay busy to the end; more than this many only for very many trials
 SECONDS_BETWEEN_SIGNS = 2.0  # of life, for `tracker status`
 
 
@@ -137,7 +136,7 @@ def _ready(scenario: Scenario, how: How) -> Problem:
 
 def _size(problem: Problem, asked: int | None) -> int:
     trials = problem.scenario.trials
-    return asked or min(LARGEST_SHARD, most_trials(problem), max(1, -(-trials // SHARDS_WANTED)))
+    return asked or min(LARGEST_SHARD, most_trials(problem), max(1, -(-trials // MOST_SHARDS)))
 
 
 def _carry_out(

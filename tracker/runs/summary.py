@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     Arrays = Mapping[str, NDArray[Any]]
 
 
+# the columns of ``by_mode`` and ``by_age`` are the loop's; who reads results takes them from here
+__all__ = ["ERROR", "INSIDE", "SQUARE", "STEPS", "per_step", "summarise", "tracking_errors"]
+
+
 def summarise(problem: Problem, arrays: Arrays, seconds: NDArray[np.float64]) -> dict[str, Any]:
     """Return the summary of a run from its arrays; axes are (trial, sampler, ...)."""
     scenario = problem.scenario

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker.compiled import copy
+from tracker.names import FROZEN, ORACLE
 from tracker.samplers.base import begin, moves, place, state_size, step, unpack
 
 if TYPE_CHECKING:
@@ -71,4 +72,4 @@ def _place(sampler: Baseline, state: State, minimisers: Array) -> None:
     copy(minimisers[nearest], theta)
 
 
-BASELINES: dict[str, Baseline] = {"frozen": Baseline(0), "oracle": Baseline(1)}
+BASELINES: dict[str, Baseline] = {FROZEN: Baseline(0), ORACLE: Baseline(1)}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tracker import chain as hidden_chain
 from tracker.costs.base import CostKeys, hessian
 from tracker.costs.quadratic import QuadraticKeys
+from tracker.names import BASELINES
 from tracker.samplers.base import SkewKeys
 from tracker.scenario.errors import name_of, place_of, shown, unknown
 from tracker.scenario.own import OwnCost
@@ -22,10 +23,7 @@ if TYPE_CHECKING:
     Parts = Mapping[str, Any]
 
 RESERVED = {
-    "samplers": {
-        "frozen": "a baseline that stands beside every run",
-        "oracle": "a baseline that stands beside every run",
-    },
+    "samplers": dict.fromkeys(BASELINES, "a baseline that stands beside every run"),
     "modes": {"stationary": "a value of chain.initial"},
 }
 PROBABILITY = 1e-9  # how far from 1 probabilities may sum

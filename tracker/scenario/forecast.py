@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from tracker.names import BASELINES
 from tracker.samplers.base import MovingSkewKeys
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from tracker.scenario.model import Scenario
 
 FALLBACK_MEMORY = 8e9  # bytes, where the system does not tell
-BASELINES = 2
 
 # Fitted to what benchmarks/memory.py measures, in bytes; the arrays themselves are counted, not fitted.
 PROGRAM = 280e6  # the interpreter with all that a run loads, kernels compiled before
@@ -22,7 +22,7 @@ PAGE_MEMORY, PAGE_DISK, PAGE_PER_SAMPLER = 60e6, 0.27e6, 0.063e6  # drawing repo
 COPIES = 2.7  # of the arrays: shards, the joined arrays, and what is being written
 TABLES = 75e3  # manifest, summary, coordinates and the frame of result.nc
 SHARD_FRAME = 5.5e3  # names and headers of a shard's arrays
-MOST_SHARDS, LARGEST_SHARD = 64, 1000
+MOST_SHARDS, LARGEST_SHARD = 64, 1000  # shards, so that workers stay busy to the end, and trials of one
 # How small compression makes the traces of samplers, which look random, and sums over ages, of which some are empty.
 # Waiting times and all of the baselines hardly count.
 TRACE_RATE, SUMS_RATE, EMPTY_RATE = 0.95, 0.4, 0.02
@@ -87,7 +87,7 @@ def arrays_of(scenario: Scenario) -> Arrays:
         traces=samplers * trace + moving * records * pairs,
         ages=samplers * ages,
         sums=samplers * sums,
-        empty=BASELINES * (trace + ages + sums) + (samplers + BASELINES) * waits + chain,
+        empty=len(BASELINES) * (trace + ages + sums) + (samplers + len(BASELINES)) * waits + chain,
     )
     return Arrays(*(8.0 * scenario.trials * count for count in per_trial))
 

@@ -10,6 +10,8 @@ import numpy as np
 
 from tracker import chain as hidden_chain
 from tracker import skew
+from tracker.compiled import from_outside
+from tracker.costs.minimisers import global_minimisers
 from tracker.costs.mixture import MixtureKeys
 from tracker.costs.nearby import Hessians, curvature, observed_hessians
 from tracker.costs.quadratic import QuadraticKeys
@@ -154,6 +156,12 @@ def doubtful_targets(scenario: Scenario, modes: Sequence[Mode]) -> list[str]:
         "distances to them are too large; trust the excess cost"
         for keys, mode in zip(scenario.modes, modes, strict=True)
         if not is_isolated(mode)
+    ]
+    found += [
+        f'modes "{keys.name}": the search for the lowest minimum did not come to an end: there may be a deeper one, to which '
+        "errors, excess costs and targets should then refer"
+        for keys, mode in zip(scenario.modes, modes, strict=True)
+        if not from_outside(mode.cost) and not global_minimisers(mode.cost, scenario.start_mean).settled
     ]
     spreads = [_spread(mode) for mode in modes]
     small: dict[str, list[int]] = {}  # in which modes the target is too small for a sampler
