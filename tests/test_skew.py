@@ -298,3 +298,11 @@ def test_one_hessian_has_one_limit():
     assert skew.independent_limit([H, H], S) == pytest.approx(wanted, rel=1e-6)
     assert skew.cyclic_limit([H], S) == pytest.approx(wanted, rel=2e-6)
     assert skew.independent_limit([-H], S) == skew.cyclic_limit([-H], S) == 0.0
+
+
+def test_a_limit_that_rounding_hides_is_not_known() -> None:
+    """(I + S) H has a positive eigenvalue of 1e-29, which comes out with either sign."""
+    H, S = np.diag([1e-29, 1.0]), skew.from_pairs([0.4], 2)
+    for limit in (skew.stability_limit(H, S), skew.independent_limit([H, H], S), skew.cyclic_limit([H], S)):
+        assert np.isnan(limit)
+    assert skew.stability_limit(np.diag([1e-12, 1.0]), np.zeros((2, 2))) == pytest.approx(2.0, rel=IDENTITY)

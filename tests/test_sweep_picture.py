@@ -93,6 +93,19 @@ def test_two_axes_are_a_heat_map_that_frames_the_best_choice_in_each_world() -> 
     assert "Best samplers.skewed.epsilon for chain.alpha = 0.001, 0.002: skewed 0.003, 0.002." in shown.caption
 
 
+def test_maps_need_not_fill_their_rows() -> None:
+    """Four maps in rows of three: the scale stands beside those that are there."""
+    names = [f"s{n}" for n in range(4)]
+    sweep = swept({}, chain__alpha=[0.001, 0.002], seed=[7, 8])
+    outcomes = [
+        Outcome(one.point, one.state, "", {"samplers": [row(name, 1.0 + n, 0) for n, name in enumerate(names)]})
+        for one in sweep.outcomes
+    ]
+    shown = sweep_exhibit(Sweep(sweep.scenario, sweep.axes, tuple(outcomes)))
+    assert [ax.get_title(loc="left") for ax in shown.figure.axes[:4]] == names
+    assert figure_bytes(shown.figure, "svg")
+
+
 def test_what_is_not_shown_of_three_axes_is_said() -> None:
     shown = sweep_exhibit(swept({}, chain__alpha=[0.001, 0.002], seed=[7, 8, 9], steps=[100, 200]), "recovery")
     np.testing.assert_array_equal(shown.figure.axes[0].images[0].get_array(), [[1, 3, 5], [7, 9, 11]])
@@ -110,7 +123,11 @@ def test_long_words_are_cut_and_stand_aslant() -> None:
     words = ["a " * 20, "b$x$" * 9, "short"]
     (ax,) = sweep_exhibit(swept({}, description=words)).figure.axes
     labels = ax.get_xticklabels()
-    assert [label.get_text() for label in labels] == [f"{'a ' * 11}a…", f"{'b$x$' * 5}b$x…", "short"]
+    assert [label.get_text() for label in labels] == [
+        f"{'a ' * 5}a…{'a ' * 6}",
+        f"{'b$x$' * 2}b$x…{'b$x$' * 3}",
+        "short",
+    ]
     assert all(label.get_rotation() == 25 and not label.get_parse_math() for label in labels)
 
 

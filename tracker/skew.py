@@ -34,6 +34,7 @@ SYMMETRY = 1e-10  # relative asymmetry of H that is still put down to rounding
 WEIGHT_RATIO = 2.0  # l_k = 2^k: see `optimal`
 POWERS, CONVERGED = 1000, 1e-8  # of the power iteration for a radius: at most so many steps, to this accuracy
 SCANNED, SCANS = 32, 5  # steps looked at at once, and how often between two of them again: to 1e-6
+ROUNDING = 1e-15  # of the largest eigenvalue: of a smaller one not even the sign is known
 STABLE = 1.0 - 1e-12  # beyond this radius a Lyapunov solve is noise
 
 
@@ -110,7 +111,7 @@ def contraction(H: ArrayLike, S: ArrayLike, epsilon: float) -> float:
 
 
 def stability_limit(H: ArrayLike, S: ArrayLike) -> float:
-    """Supremum of the steps epsilon with contraction below 1; 0 if there is none.
+    """Supremum of the steps epsilon with contraction below 1; 0 if there is none, nan where rounding hides it.
 
     Notes
     -----
@@ -121,13 +122,20 @@ def stability_limit(H: ArrayLike, S: ArrayLike) -> float:
     `independent_limit` and `cyclic_limit`.
     """
     values = _eigenvalues(H, S)
-    if (values.real <= 0.0).any():
-        return 0.0
+    least = _least(values)
+    if not least > 0.0:
+        return least if np.isnan(least) else 0.0
     return float((2.0 * values.real / np.abs(values) ** 2).min())
 
 
+def _least(values: NDArray[np.complex128]) -> float:
+    """The smallest real part; nan where rounding hides its sign."""
+    least = float(values.real.min())
+    return least if abs(least) > ROUNDING * float(np.abs(values).max()) else float("nan")
+
+
 def independent_limit(hessians: ArrayLike, S: ArrayLike) -> float:
-    """Supremum of the mean-square stable steps where each step draws one of the Hessians; 0 if there is none.
+    """Supremum of the mean-square stable steps where each step draws one of the Hessians; 0 if there is none, nan if hidden.
 
     Parameters
     ----------
@@ -144,8 +152,9 @@ def independent_limit(hessians: ArrayLike, S: ArrayLike) -> float:
 
     B = _drifts(hessians, S)
     A = B.mean(axis=0)
-    if (np.linalg.eigvals(A).real <= 0.0).any():
-        return 0.0
+    least = _least(np.linalg.eigvals(A).astype(np.complex128))
+    if not least > 0.0:
+        return least if np.isnan(least) else 0.0
     X, radius = np.eye(len(A)), 0.0
     for _ in range(POWERS):
         last = radius
@@ -168,8 +177,8 @@ def cyclic_limit(hessians: ArrayLike, S: ArrayLike) -> float:
     B = _drifts(hessians, S)
     low = stability_limit(B.mean(axis=0), np.zeros(B.shape[1:])) / SCANNED
     high = SCANNED**2 * low
-    if low == 0.0:
-        return 0.0
+    if not low > 0.0:
+        return low
     for _ in range(SCANS):
         steps = np.geomspace(low, high, SCANNED)
         product = np.broadcast_to(np.eye(B.shape[1]), (SCANNED, *B.shape[1:]))

@@ -14,11 +14,13 @@ and must be below 1. How large systems are solved is in ``large``.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
+from scipy.linalg import LinAlgWarning, lu_factor, lu_solve
+from scipy.linalg.lapack import dgecon
 from scipy.optimize import brentq
 
 from tracker import chain
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+ILL_CONDITIONED = 1e-14  # the inverse condition below which less than two digits are right
 HALVINGS = 60  # down to which a stable epsilon is looked for
 
 
@@ -131,7 +134,10 @@ def matrix(problem: SwitchedQuadratic, of: Law) -> Array:
 
 
 class Steady:
-    """The stationary v of a stable problem, and its derivatives with respect to what K depends on."""
+    """The stationary v of a stable problem, and its derivatives with respect to what K depends on.
+
+    LinAlgError where rounding hides it.
+    """
 
     def __init__(self, problem: SwitchedQuadratic, of: Law) -> None:
         self.problem, self.of = problem, of
@@ -139,8 +145,7 @@ class Steady:
         alone = np.concatenate([pi, np.zeros(system.size(problem) - problem.X)])
         if system.size(problem) <= system.DENSE:
             X, K = problem.X, matrix(problem, of)
-            factors = lu_factor(K[X:, X:])
-            self._solve: Callable[[Array], Array] = lambda rest: lu_solve(factors, rest)
+            self._solve: Callable[[Array], Array] = _solver(K[X:, X:])
             source = K @ alone
         else:
             self._solve = large.solver(problem, of)
@@ -157,6 +162,16 @@ class Steady:
         change[self.problem.X :] = -self._solve(change[self.problem.X :])
         change[: self.problem.X] = 0.0
         return change
+
+
+def _solver(K: Array) -> Callable[[Array], Array]:
+    """Return what solves K x = rest; LinAlgError where little of x would be right."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LinAlgWarning)  # singular: said below
+        factors = lu_factor(K)
+    if not dgecon(factors[0], np.abs(K).sum(axis=0).max())[0] > ILL_CONDITIONED:
+        raise np.linalg.LinAlgError("the equations of the stationary law are singular, but for rounding")
+    return lambda rest: lu_solve(factors, rest)
 
 
 def _image(problem: SwitchedQuadratic, of: Law, v: Array) -> Array:

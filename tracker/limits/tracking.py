@@ -14,6 +14,7 @@ so that epsilon* ~ sqrt(alpha Ks / Kn): noise against lag.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,13 @@ from tracker.limits.problem import SwitchedQuadratic, read
 from tracker.limits.steady import Steady, largest_step, log_radius
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tracker.scenario.model import Scenario
 
+    Array = NDArray[np.float64]
+
+TOO_FLAT = "a mode is so flat in some direction that rounding hides the error"
 PER_DECADE = 8  # step sizes at which the error is looked at before the best one is located
 DECADES = 12  # below the stability limit, in which the best one is looked for
 
@@ -76,8 +82,8 @@ def split_error(problem: SwitchedQuadratic) -> tuple[float, float, float]:
     gibbs = np.linalg.inv(problem.H) / problem.beta
     floor = noise = lag = 0.0
     for j in range(problem.X):
-        Y = solve_continuous_lyapunov(A[j], M @ problem.Sigma[j] @ M.T + A[j] @ gibbs[j] @ A[j].T)
-        X = solve_continuous_lyapunov(A[j].T, eye)
+        Y = _lyapunov(A[j], M @ problem.Sigma[j] @ M.T + A[j] @ gibbs[j] @ A[j].T)
+        X = _lyapunov(A[j].T, eye)
         floor += pi[j] * float(np.trace(gibbs[j]))
         noise += pi[j] * float(np.trace(Y))
         for i in range(problem.X):
@@ -87,12 +93,29 @@ def split_error(problem: SwitchedQuadratic) -> tuple[float, float, float]:
     return float(floor), float(noise), float(lag)
 
 
+def _lyapunov(A: Array, C: Array) -> Array:
+    """Return X with A X + X A' = C; ValueError where scipy could solve a neighbouring equation only."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        try:
+            return np.asarray(solve_continuous_lyapunov(A, C))
+        except RuntimeWarning:
+            raise ValueError(TOO_FLAT) from None
+
+
 def error(problem: SwitchedQuadratic, epsilon: float) -> float:
-    """Return the stationary mean-square error at ``epsilon`` and the problem's alpha; inf where it is not stable."""
+    """Return the stationary mean-square error at ``epsilon`` and the problem's alpha.
+
+    inf where it is not stable, nan where rounding hides it.
+    """
     here = replace(problem, epsilon=epsilon)
     if not log_radius(here, "algorithm") < 0.0:
         return float("inf")
-    return float(fields(here, Steady(here, "algorithm").v)["mean_square_error"])
+    try:
+        v = Steady(here, "algorithm").v
+    except np.linalg.LinAlgError:
+        return float("nan")
+    return float(fields(here, v)["mean_square_error"])
 
 
 def slope(problem: SwitchedQuadratic, epsilon: float) -> float:
@@ -112,7 +135,9 @@ def _best(problem: SwitchedQuadratic) -> float:
     errors: list[float] = []
     best = 0
     for epsilon in grid:
-        errors.append(error(problem, epsilon))
+        if np.isnan(found := error(problem, epsilon)):
+            break
+        errors.append(found)
         best = int(np.argmin(errors))
         if len(errors) > best + 2 * PER_DECADE:
             break

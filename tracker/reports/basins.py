@@ -9,7 +9,7 @@ import numpy as np
 from tracker.metrics.switches import mean_per_step
 from tracker.names import FROZEN
 from tracker.reports.exhibit import Exhibit, Omitted, Table
-from tracker.reports.style import MARKERS, MODES, RULE, figure, legend, mode_colours, some
+from tracker.reports.style import MARKERS, MODES, RULE, figure, legend, mode_colours, names_below, some
 from tracker.reports.words import listed, percent
 from tracker.runs.summary import INSIDE, STEPS
 
@@ -68,7 +68,7 @@ def _lines(view: View, shares: dict[str, Curve]) -> Figure:
             style = {"color": look.color, "linestyle": look.linestyle, "marker": look.marker, "markersize": 2.5}
             ax.errorbar(np.arange(mean.size), mean, reach, elinewidth=1.0, linewidth=1.1, label=name, **style)
         ticks = some(len(view.modes), MOST_TICKS)
-        ax.set_xticks(ticks, [view.mode_names[x] for x in ticks])
+        names_below(ax, ticks, [view.mode_names[x] for x in ticks])
         ax.set_ylim(-0.02, 1.02)
         ax.yaxis.set_major_formatter(_percent)
         ax.set_xlabel("current mode")

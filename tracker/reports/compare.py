@@ -158,7 +158,8 @@ def _ratios(ax: Axes, view: View, changes: Sequence[Change]) -> None:
     ax.set_xscale("log")
     _forest(ax, view, changes, pairs, (1 / reach, 1.0, reach))
     ticks = [t for t in (0.02, 0.1, 0.2, 0.5, 0.8, 0.9, 1, 1.1, 1.25, 2, 5, 10, 50) if 1 / reach <= t <= reach]
-    ticks = ticks if reach < 1.6 else [t for t in ticks if t not in (0.8, 0.9, 1.1, 1.25)]
+    crowded = (0.8, 0.9, 1.1, 1.25) if reach >= 1.6 else (0.9, 1.1) if reach >= 1.3 else ()
+    ticks = [t for t in ticks if t not in crowded]
     ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
     ax.minorticks_off()
     ax.set_yticks(range(len(changes)), [change.sampler for change in changes])

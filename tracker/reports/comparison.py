@@ -9,7 +9,7 @@ import numpy as np
 from tracker.metrics.paired import Paired, ratio, ratio_of_means
 from tracker.names import BASELINES, FROZEN, ORACLE
 from tracker.reports.exhibit import Exhibit, Omitted, Table
-from tracker.reports.style import INK, MUTED, RULE, figure
+from tracker.reports.style import INK, MUTED, RULE, figure, shortened
 from tracker.reports.words import counted, interval, listed, number
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
         for ax, (quantity, found) in zip(axes, compared, strict=True):
             _forest(ax, view, {name: found[name] for name in drawn if found[name].trials})
             ax.set_title(quantity.title)
-        axes[-1].set_xlabel(f"ratio to {reference} (left of 1 is better)")
+        axes[-1].set_xlabel(f"ratio to {shortened(view.names)[view.index(reference)]} (left of 1 is better)")
     caption = _caption(reference, others, compared)
     caption += _about_gradients(view) if any(quantity.is_time for quantity, _ in compared) else ""
     caption += f" Not drawn, as all their trials diverged: {listed(lost)}." if lost else ""

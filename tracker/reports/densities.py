@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from tracker.metrics.distances import w1
 from tracker.names import BASELINES
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.one_trial import has_twins
-from tracker.reports.style import INK, LONGEST_TITLE, MUTED, cut, figure, legend, some
+from tracker.reports.style import INK, LONGEST_TITLE, MUTED, figure, legend, shortened, some
 from tracker.reports.words import number
 
 if TYPE_CHECKING:
@@ -88,12 +89,14 @@ def own_laws(view: View) -> OwnLaws:
         return OwnLaws(nothing, "")
     try:
         if view.scenario.dimension == 1 and view.scenario.steps <= MOST_STEPS:
-            return OwnLaws(_law_of_records(view, keys.name), "of its recorded points, computed without simulation")
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", RuntimeWarning)  # the box is too small: not the law
+                return OwnLaws(_law_of_records(view, keys.name), "of its recorded points, computed without simulation")
         found = [
             discretised_marginal(m, contestant.skew, keys.epsilon, float(keys.beta), view.coordinate)
             for m in view.modes
         ]
-    except ValueError:  # out of reach of theory
+    except (ValueError, RuntimeWarning):  # out of reach of theory
         return OwnLaws(nothing, "")
     return OwnLaws([*found], "of its recursion if the mode stayed")
 
@@ -167,7 +170,7 @@ def _panel(
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
     ax.grid(visible=False, axis="y")
-    mode = cut(view.mode_names[x], LONGEST_TITLE)
+    mode = shortened(view.mode_names, LONGEST_TITLE)[x]
     ax.set_title(f"while {mode} holds" if len(view.modes) > 1 else mode)
 
 

@@ -7,7 +7,7 @@ import io
 import re
 from typing import TYPE_CHECKING, Literal
 
-from tracker.reports.style import COLOURS, INK, MUTED, PAPER, RULE, SETTINGS
+from tracker.reports.style import COLOURS, INK, MUTED, PAPER, RULE, SETTINGS, without_warnings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Format = Literal["pdf", "svg", "png"]
 FORMATS: tuple[Format, ...] = ("pdf", "svg", "png")
 DATELESS = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}
+EDGE = 0.04  # inches at the right of a figure that stay free
 PLACES = 6  # of the axes' positions, as shares of the figure: less than a thousandth of a point
 
 # The page's own colours stand in for those of the style: a figure follows the page into the dark, and back for print.
@@ -43,11 +44,15 @@ def figure_bytes(figure: Figure, kind: Format) -> bytes:
 
     buffer = io.BytesIO()
     background = "none" if kind == "svg" else "white"
-    with mpl.rc_context(SETTINGS):  # ticks are made when a figure is drawn, and take their size from here
+    with (
+        without_warnings(),
+        mpl.rc_context(SETTINGS),
+    ):  # ticks are made when a figure is drawn, and take their size from here
         if (engine := figure.get_layout_engine()) is not None:
             engine.execute(figure)
             figure.set_layout_engine("none")  # laying out again would move things by a hair, and change the bytes
             _settle(figure)
+            _move_inside(figure)
         figure.savefig(buffer, format=kind, metadata=DATELESS[kind], facecolor=background)
     return buffer.getvalue()
 
@@ -60,6 +65,18 @@ def _settle(figure: Figure) -> None:
     """
     for ax in figure.axes:
         ax.set_position(tuple(round(edge, PLACES) for edge in ax.get_position(original=True).bounds))
+
+
+def _move_inside(figure: Figure) -> None:
+    """Move titles and labels that run over the right edge to the left: the layout sees their height only."""
+    from matplotlib.text import Text
+
+    for ax in figure.axes:
+        titles = [child for child in ax.get_children() if isinstance(child, Text) and child not in ax.texts]
+        for text in (*titles, ax.xaxis.label):
+            over = text.get_window_extent().x1 - (figure.bbox.x1 - EDGE * figure.dpi)
+            if text.get_text() and over > 0.0:
+                text.set_x(round(text.get_position()[0] - over / ax.bbox.width, PLACES))
 
 
 def write_figure(figure: Figure, path: Path, kind: Format) -> None:

@@ -71,7 +71,7 @@ def _draw(ax: Axes, view: View, middle: Array, curves: dict[str, Curve]) -> str:
             ax.fill_between(middle, mean - reach, mean + reach, color=look.color, alpha=0.12, linewidth=0)
     if (low := _floor_of_logarithm(view, curves)) > 0.0:
         ax.set_yscale("log")
-        ax.set_ylim(0.7 * low, 1.5 * max(float(np.nanmax(curve.mean)) for curve in curves.values()))
+        ax.set_ylim(0.7 * low, 1.5 * max(float(np.nanmax(curve.mean, initial=0.0)) for curve in curves.values()))
         return ", logarithmic (the oracle's is 0)"
     top = max(_top(curve.mean) for curve in curves.values())
     ax.set_ylim(min(0.0, -0.02 * top), 1.1 * top or 1.0)

@@ -8,11 +8,24 @@ import numpy as np
 
 from tracker.metrics.averages import over_trials
 from tracker.reports.exhibit import Exhibit, Omitted, Table
-from tracker.reports.style import INK, LONGEST_TITLE, MODES, MUTED, cut, figure, mode_colours, some, steps_axis
+from tracker.reports.style import (
+    INK,
+    LONGEST_TITLE,
+    MODES,
+    MUTED,
+    figure,
+    legend_of,
+    mode_colours,
+    shortened,
+    some,
+    steps_axis,
+)
+from tracker.reports.verdict import smallest
 from tracker.reports.words import counted, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from tracker.reports.view import View
@@ -28,14 +41,16 @@ def exhibit(view: View) -> Exhibit | Omitted:
     trial = typical_trial(view)
     if trial is None:
         return Omitted(KEY, QUESTION, "every trial diverged.")
-    shown = view.samplers[:MOST_ROWS]
+    shown = drawn(view)
     mode, steps = view.arrays["mode"][trial], view.recorded
     with figure(height=0.75 + 0.72 * len(shown) + 0.35) as fig:
         axes = fig.subplots(1 + len(shown), 1, sharex=True, height_ratios=[0.3, *[1.0] * len(shown)])
         _strip(axes[0], view, mode)
+        _name_modes(fig, view)
         limits = scales(view, trial, shown)
-        for ax, name in zip(axes[1:], shown, strict=True):
+        for ax, name, title in zip(axes[1:], shown, shortened(shown, LONGEST_TITLE), strict=True):
             _iterates(ax, view, trial, name)
+            ax.set_title(title, color=INK, pad=2.0)
             ax.set_ylim(*limits[name])
         axes[-1].set_xlabel("step k")
         steps_axis(axes[-1])
@@ -43,6 +58,12 @@ def exhibit(view: View) -> Exhibit | Omitted:
         axes[0].set_xlim(0, max(1, steps[-1]))
     changes = int((np.diff(mode[:-1]) != 0).sum())  # a change at the last record has no length
     return Exhibit(KEY, QUESTION, _caption(view, trial, changes), _alt(view, changes), fig, _table(view, trial))
+
+
+def drawn(view: View) -> tuple[str, ...]:
+    """The first samplers, and the one that the verdict names as the best."""
+    first, best = view.samplers[:MOST_ROWS], smallest(view)
+    return first if best is None or best in first else (*first[:-1], best)
 
 
 def typical_trial(view: View) -> int | None:
@@ -67,23 +88,26 @@ def has_twins(view: View) -> bool:
 
 def _strip(ax: Axes, view: View, mode: NDArray[np.int64]) -> None:
     """The hidden mode as a coloured band; the mode of a record holds until the next one."""
-    from matplotlib.patches import Patch
-
     change = np.flatnonzero(np.diff(mode)) + 1
     first, stop = np.r_[0, change], np.r_[change, len(mode) - 1]
     steps, colours = view.recorded, mode_colours(len(view.modes))
     for x in np.unique(mode[mode >= 0]):
         spans = [(steps[a], steps[b] - steps[a]) for a, b in zip(first, stop, strict=True) if mode[a] == x and b > a]
         ax.broken_barh(spans, (0, 1), facecolors=colours[int(x)], linewidth=0)
-    named = range(len(colours)) if len(colours) <= len(MODES) else some(len(colours), 4)  # of a scale, some
-    patches = [Patch(color=colours[n], label=view.mode_names[n]) for n in named]
-    ax.legend(handles=patches, loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=4, title=None, handlelength=1.0)
     ax.set(yticks=[], ylim=(0, 1))
     ax.set_ylabel("mode", rotation=0, ha="right", va="center")
     ax.grid(visible=False)
     for side in ("left", "bottom"):
         ax.spines[side].set_visible(False)
     ax.tick_params(bottom=False)
+
+
+def _name_modes(fig: Figure, view: View) -> None:
+    from matplotlib.patches import Patch
+
+    colours = mode_colours(len(view.modes))
+    named = range(len(colours)) if len(colours) <= len(MODES) else some(len(colours), 4)  # of a scale, some
+    legend_of(fig, [Patch(color=colours[n]) for n in named], [view.mode_names[n] for n in named], handlelength=1.0)
 
 
 def _iterates(ax: Axes, view: View, trial: int, name: str) -> None:
@@ -95,7 +119,6 @@ def _iterates(ax: Axes, view: View, trial: int, name: str) -> None:
         level = np.array([m.minimisers[min(rank, len(m.minimisers) - 1), d] for m in view.modes])
         target = np.where(mode >= 0, level[np.maximum(mode, 0)], np.nan)
         ax.step(steps, target, where="post", color=INK, linewidth=1.0, alpha=0.85)
-    ax.set_title(cut(name, LONGEST_TITLE), color=INK, pad=2.0)
     ax.grid(visible=True, axis="y")
     ax.grid(visible=False, axis="x")
     ax.spines["bottom"].set_color(MUTED)
@@ -113,7 +136,10 @@ def scales(view: View, trial: int, shown: tuple[str, ...]) -> dict[str, tuple[fl
     lasting = [name for name in shown if view.kept[trial, view.index(name)]]
     widths = {name: ends[name][1] - ends[name][0] for name in lasting}
     usual = [name for name in lasting if widths[name] <= WILD * float(np.median(list(widths.values())))]
-    common = (min(ends[name][0] for name in usual), max(ends[name][1] for name in usual))
+    common = (
+        min([float(places.min()), *(ends[name][0] for name in usual)]),
+        max([float(places.max()), *(ends[name][1] for name in usual)]),
+    )
     return {name: _with_margin(*(ends[name] if name in lasting and name not in usual else common)) for name in shown}
 
 
@@ -132,9 +158,12 @@ def _caption(view: View, trial: int, changes: int) -> str:
     ends = f"{view.names[best]} stayed {number(error[best])} from the minimiser on average"
     if best != worst:
         ends += f", {view.names[worst]} {number(error[worst])}"
-    more = len(view.samplers) - MOST_ROWS
-    rest = f" (the first {MOST_ROWS} samplers are drawn)" if more > 0 else ""
-    if len(set(scales(view, trial, view.samplers[:MOST_ROWS]).values())) > 1:
+    shown, rest = drawn(view), ""
+    if shown == view.samplers[:MOST_ROWS]:
+        rest = f" (the first {MOST_ROWS} samplers are drawn)" if len(view.samplers) > MOST_ROWS else ""
+    else:
+        rest = f" (the first {MOST_ROWS - 1} samplers are drawn, and {shown[-1]}, which has the smallest error of all)"
+    if len(set(scales(view, trial, shown).values())) > 1:
         rest += "; mind the scales, which differ"
     twins = (
         " Its label-swapped twin, not drawn, is the same point: distances do not see the labels."

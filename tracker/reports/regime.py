@@ -83,16 +83,18 @@ def theory(view: View, name: str) -> Theory:
     """Return the exact stationary mean-square error of a sampler and its parts; ValueError where it is not known."""
     from tracker.limits.problem import read
     from tracker.limits.steady import largest_step
-    from tracker.limits.tracking import error, split_error
+    from tracker.limits.tracking import TOO_FLAT, error, split_error
 
     problem = read(view.scenario, name, WANTED)
+    floor, noise, lag = split_error(problem)
     limit = largest_step(problem, "alpha")
     if limit <= 0.0:
         raise ValueError("no step is mean-square stable")
-    floor, noise, lag = split_error(problem)
     _, quiet, _ = split_error(replace(problem, Sigma=np.zeros_like(problem.Sigma)))
     epsilon, alpha = problem.epsilon, problem.alpha
-    budget = Budget(floor, quiet * epsilon, (noise - quiet) * epsilon, lag * alpha / epsilon, error(problem, epsilon))
+    if np.isnan(total := error(problem, epsilon)):
+        raise ValueError(TOO_FLAT)
+    budget = Budget(floor, quiet * epsilon, (noise - quiet) * epsilon, lag * alpha / epsilon, total)
     return Theory(problem, limit, budget, *_best(view, name, limit))
 
 

@@ -7,6 +7,7 @@ out because it would vanish on a dark page.
 
 from __future__ import annotations
 
+import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,9 +18,10 @@ from tracker.names import FROZEN, ORACLE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 WIDTH = 4.7  # inches: a column of text; on a phone the letters are still readable
 INK, MUTED, RULE, PAPER = "#1f2328", "#57606a", "#d0d7de", "#ffffff"
@@ -27,6 +29,10 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 # unlike any sampler's, and apart for colour-blind readers
 MODES = ("#8a7fd0", "#9a8f2e", "#3fa796", "#b0506a", "#c9b458", "#5b6f1f", "#7fb2d9", "#a24a96")
 LONGEST_NAME, LONGEST_TITLE = 24, 40  # characters of a name at an axis, and of one that stands alone
+LETTER = 0.64  # ems: the width of a digit, and of most letters or less
+WIDEST_TICKS = 56  # characters of all names side by side below an axis
+LEGEND_ROOM = 0.45  # inches of a figure's height that are meant for its legend: two rows
+COLUMNS = 4  # of a legend
 LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1.2)), (0, (4, 1.2, 1, 1.2)), (0, (8, 2)), (0, (2, 1, 1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P")
 
@@ -36,6 +42,7 @@ SETTINGS: Any = {
     "savefig.facecolor": "none",
     "font.family": "DejaVu Sans",
     "font.size": 8.5,
+    "text.hinting": "none",  # else letters are measured in whole dots of the screen, up to a tenth too narrow
     "axes.titlesize": 8.5,
     "axes.titlelocation": "left",
     "axes.titlepad": 5.0,
@@ -124,29 +131,85 @@ def figure(width: float = WIDTH, height: float = 3.0) -> Iterator[Figure]:
 
     with mpl.rc_context(SETTINGS):
         drawn = Figure(figsize=(width, height), layout="constrained")
-        yield drawn
-        _shorten_names(drawn)
+        with without_warnings():
+            yield drawn
+            _shorten_ticks(drawn)
+            _grow(drawn, sum(legend.get_window_extent().height for legend in drawn.legends) - LEGEND_ROOM * drawn.dpi)
 
 
-def cut(text: str, most: int = LONGEST_NAME) -> str:
-    """Return a name that leaves room for the figure."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Keep matplotlib's warnings (a letter that the font lacks) from those who only asked for a page."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=UserWarning, module="matplotlib|tracker")
+        yield
 
 
-def _shorten_names(figure: Figure) -> None:
+def shortened(names: Sequence[str], most: int = LONGEST_NAME) -> list[str]:
+    """Return names that leave room for the figure, cut in the middle; names that differ still do.
+
+    Parameters
+    ----------
+    names : sequence of str
+        All names that stand side by side.
+    most : int
+        Characters of usual width; of wide ones there are fewer.
+    """
+    fitting = (_cut(names, count) for count in range(most, 0, -1))
+    return next(found for found in fitting if max(map(_width, found), default=0.0) <= most * LETTER)
+
+
+def _cut(names: Sequence[str], most: int) -> list[str]:
+    """Keep what tells the names apart: both ends, else the place where they begin to differ, else a number."""
+    long = [name for name in dict.fromkeys(names) if len(name) > most]
+    tails = sorted(range(1, most - 1), key=lambda tail: abs(2 * tail - most))
+    same = next((n for n, letters in enumerate(zip(*long, strict=False)) if len(set(letters)) > 1), 0)
+    ways = [[f"{name[: most - 1 - tail]}…{name[-tail:]}" for name in long] for tail in tails]
+    begin = max(0, same - 4)
+    ways.append([f"…{name[begin : begin + most - 2]}…" for name in long])
+    numbered = [f"{name[: most - 4]}…{n}" for n, name in enumerate(long, 1)]
+    found = dict(zip(long, next((way for way in ways if len(set(way)) == len(long)), numbered), strict=True))
+    return [found.get(name, name) for name in names]
+
+
+def _width(text: str) -> float:
+    """In ems."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    return float(text_to_path.get_text_width_height_descent(text, FontProperties(size=1.0), ismath=False)[0])
+
+
+def _shorten_ticks(figure: Figure) -> None:
     """Cut what would take the room of the drawing: names may have 64 characters."""
     from matplotlib.ticker import FixedLocator
 
-    for ax in figure.axes:
-        for axis in (ax.xaxis, ax.yaxis):
-            if isinstance(axis.get_major_locator(), FixedLocator):
-                places = axis.get_majorticklocs()
-                labels = axis.get_major_formatter().format_ticks(list(places))
-                if max(map(len, labels), default=0) > LONGEST_NAME:
-                    axis.set_ticks(places, labels=[cut(label) for label in labels])
-        if (own := ax.get_legend()) is not None:
-            for text in own.get_texts():
-                text.set_text(cut(text.get_text()))
+    both = (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis))
+    fixed = [(axis, axis.get_majorticklocs()) for axis in both if isinstance(axis.get_major_locator(), FixedLocator)]
+    labels = [axis.get_major_formatter().format_ticks(list(places)) for axis, places in fixed]
+    names = list(dict.fromkeys(label for row in labels for label in row))
+    short_names = dict(zip(names, shortened(names), strict=True))
+    for (axis, places), row in zip(fixed, labels, strict=True):
+        if any(short_names[label] != label for label in row):
+            axis.set_ticks(places, labels=[short_names[label] for label in row])
+
+
+def _grow(figure: Figure, dots: float) -> None:
+    """Make a figure higher, so that what stands beside its axes takes no room from them."""
+    if dots > 0.0:
+        figure.set_figheight(figure.get_figheight() + dots / figure.dpi)
+
+
+def names_below(ax: Axes, places: ArrayLike, names: Sequence[str]) -> None:
+    """Write names below an axis, aslant where they would run into each other."""
+    labels = shortened(names)
+    if len(labels) * max(map(len, labels)) <= WIDEST_TICKS:
+        ax.set_xticks(places, labels, parse_math=False)
+        return
+    ax.set_xticks(places, labels, parse_math=False, rotation=25, ha="right", rotation_mode="anchor")
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    _grow(figure, max(label.get_window_extent().height for label in ax.get_xticklabels()))
 
 
 def steps_axis(ax: Axes) -> None:
@@ -180,11 +243,18 @@ def short(x: float) -> str:
 
 
 def legend(figure: Figure, axes: Axes) -> None:
-    """Put the labels of ``axes`` above the figure, in as many columns as their length allows."""
+    """Put the labels of ``axes`` above the figure."""
     handles, labels = axes.get_legend_handles_labels()
-    if not handles:
-        return
-    labels = [cut(label) for label in labels]
-    longest = max(map(len, labels))
-    columns = max(1, min(4, len(labels), int(72 / (longest + 8))))
-    figure.legend(handles, labels, loc="outside upper left", ncols=columns, borderaxespad=0.0, columnspacing=1.2)
+    if handles:
+        legend_of(figure, handles, labels)
+
+
+def legend_of(figure: Figure, handles: Sequence[Artist], names: Sequence[str], **style: Any) -> None:
+    """Put names above the figure, in as many columns as their length allows."""
+    labels = shortened(names)
+    style |= {"loc": "outside upper left", "borderaxespad": 0.0, "columnspacing": 1.2}
+    for columns in range(min(COLUMNS, len(labels)), 0, -1):
+        drawn = figure.legend(handles, labels, ncols=columns, **style)
+        if columns == 1 or drawn.get_window_extent().width <= 0.98 * figure.bbox.width:
+            return
+        drawn.remove()

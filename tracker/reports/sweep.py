@@ -8,7 +8,7 @@ import numpy as np
 
 from tracker.names import BASELINES
 from tracker.reports.exhibit import Cell, Exhibit, Table
-from tracker.reports.style import MUTED, PAPER, WIDTH, cut, figure, legend, looks
+from tracker.reports.style import MUTED, PAPER, WIDTH, figure, legend, looks, names_below, shortened
 from tracker.reports.words import number
 from tracker.runs.tidy import METRICS
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 COLUMNS = 3  # of heat maps
 MOST_WRITTEN = 42  # cells of a heat map that still have room for their number
 MOST_MARKED = 60  # points of a line that have a marker and caps each
-LONGEST_TICK, WIDEST_TICKS = 24, 56  # letters of one value, and of all of them side by side
 MOST_TICKS = 8  # values that are written at a line's axis
 WIDE = 20.0  # a metric that varies by more than this factor is drawn on a logarithmic scale
 DARK, BRIGHT = "#101010", "#fefefe"  # on the colours of a map, which stay what they are on a dark page
@@ -124,23 +123,12 @@ def _lines(drawn: Drawn) -> Figure:
             ax.plot(x[lost], np.full(lost.sum(), 0.985), "x", color=look.color, transform=ax.get_xaxis_transform())
         _scales(ax, drawn, numbers)
         if numbers is None or x.size <= MOST_TICKS:
-            _write_ticks(ax, x, [shortened(tick) for tick in ticks(axis)])
+            names_below(ax, x, ticks(axis))
+            ax.minorticks_off()
         ax.set_xlabel(axis.address)
         ax.set_ylabel(drawn.title)
         legend(picture, ax)
     return picture
-
-
-def _write_ticks(ax: Axes, x: Array, labels: list[str]) -> None:
-    """Write all values at the axis, aslant where they would run into each other."""
-    slant: dict[str, Any] = {"rotation": 25, "ha": "right", "rotation_mode": "anchor"}
-    ax.set_xticks(x, labels, parse_math=False, **(slant if len(labels) * max(map(len, labels)) > WIDEST_TICKS else {}))
-    ax.minorticks_off()
-
-
-def shortened(text: str) -> str:
-    """Return a value that fits below an axis; the table holds all of it."""
-    return text if len(text) <= LONGEST_TICK else f"{text[: LONGEST_TICK - 1]}…"
 
 
 def positions(axis: Axis) -> Array:
@@ -190,23 +178,23 @@ def _maps(drawn: Drawn) -> Figure:
         grid = picture.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
         for ax in grid.flat[len(drawn.samplers) :]:
             ax.remove()
-        for ax, name in zip(grid.flat, drawn.samplers, strict=False):
+        for ax, name, title in zip(grid.flat, drawn.samplers, shortened(drawn.samplers), strict=False):
             image = ax.imshow(drawn.values(name), origin="lower", aspect="auto", cmap="viridis", norm=scale)
             _annotate(ax, drawn, name, image.norm)
-            ax.set_title(cut(name))
+            ax.set_title(title)
             ax.grid(visible=False)
             ax.set_xticks(
                 range(len(across.values)),
-                [shortened(tick) for tick in ticks(across)],
+                shortened(ticks(across)),
                 parse_math=False,
                 rotation=45,
                 ha="right",
                 rotation_mode="anchor",
             )
-            ax.set_yticks(range(len(down.values)), [shortened(tick) for tick in ticks(down)], parse_math=False)
+            ax.set_yticks(range(len(down.values)), shortened(ticks(down)), parse_math=False)
         picture.supxlabel(across.address, fontsize=9)
         picture.supylabel(down.address, fontsize=9)
-        bar = picture.colorbar(image, ax=grid, label=drawn.title, fraction=0.05)
+        bar = picture.colorbar(image, ax=picture.axes, label=drawn.title, fraction=0.05)
         bar.outline.set_visible(False)  # type: ignore[operator]
     return picture
 

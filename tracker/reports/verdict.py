@@ -44,7 +44,7 @@ def verdict(view: View, health: dict[str, Health]) -> Verdict:
 def did_it_track(view: View) -> Answer:
     """Compare the best sampler's error with standing still and with knowing the mode."""
     question = "Did it track?"
-    best = _smallest(view)
+    best = smallest(view)
     if best is None:
         return Answer(question, "no", "every trial of every sampler diverged.", "bad")
     if view.switches == 0:
@@ -93,7 +93,7 @@ def closed_gap(view: View, name: str, confidence: float = CONFIDENCE) -> Paired:
 def which_sampler(view: View) -> Answer:
     """Name the sampler with the smallest error, if the paired trials decide; intervals are those of a contest."""
     question = "Which sampler?"
-    best = _smallest(view)
+    best = smallest(view)
     if best is None:
         return Answer(question, "none", "every trial of every sampler diverged.", "bad")
     alive = view.alive
@@ -144,7 +144,7 @@ def _against(view: View, name: str, other: str, confidence: float) -> Paired:
     return ratio_of_means(error[:, view.index(name)], error[:, view.index(other)], confidence)
 
 
-def _smallest(view: View) -> str | None:
+def smallest(view: View) -> str | None:
     """The sampler with the smallest mean error among those with the fewest divergences."""
     rows = [view.summary[name] for name in view.samplers if view.summary[name]["tracking_error"]["mean"] is not None]
     if not rows:

@@ -102,14 +102,14 @@ def linearised(keys: Any, mode: Mode | None) -> list[Array | Hessians]:
 
 
 def least_limit(nearby: Sequence[Array | Hessians], S: Array) -> float:
-    """Return the step at which the first of the minimisers is no longer mean-square stable; nan if there are none."""
+    """Return the step at which the first of the minimisers is no longer mean-square stable; nan if it is not known."""
     limits = []
     for one in nearby:
         if isinstance(one, Hessians):
             limits.append((skew.cyclic_limit if one.cyclic else skew.independent_limit)(one.values, S))
         else:
             limits.append(skew.stability_limit(one, S))
-    return min(limits, default=float("nan"))
+    return float(np.min(limits)) if limits else float("nan")  # nan among them stays
 
 
 def warnings(scenario: Scenario, modes: Sequence[Mode] | None = None) -> list[str]:
@@ -125,7 +125,7 @@ def warnings(scenario: Scenario, modes: Sequence[Mode] | None = None) -> list[st
     found += aliased_records(scenario)
     if modes is not None:
         found += doubtful_targets(scenario, modes)
-    found += [_too_large(s) for s in stability_limits(scenario, modes) if not s.epsilon < s.limit]
+    found += [_too_large(s) for s in stability_limits(scenario, modes) if s.epsilon >= s.limit]
     return found
 
 
