@@ -137,7 +137,7 @@ def long_world(modes: int, samplers: int, dimension: int, name: str = NAME, **ch
 
 
 CASES = [
-    (12, 12, 2, NAME), (12, 7, 6, NAME), (12, 1, 1, NAME), (1, 7, 2, NAME), (8, 2, 2, NAME), (12, 7, 2, WIDE), (3, 2, 1, "{:.1}{}"),
+    (12, 12, 2, NAME), (12, 3, 6, NAME), (12, 1, 1, NAME), (1, 7, 2, NAME), (8, 2, 2, NAME), (12, 7, 2, WIDE), (3, 2, 1, "{:.1}{}"),
 ]  # fmt: skip
 
 
