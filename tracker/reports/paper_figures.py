@@ -29,7 +29,7 @@ LABELS = {
     "algorithm-1-slow": "Algorithm 1, step / 10",
     "algorithm-1-fast": "Algorithm 1, step × 10",
     "algorithm-1-wide": "Algorithm 1, bounds ±5",
-    "ascent": "Algorithm 1, sign flipped",
+    "ascent": "Algorithm 1, flipped",
     "ascent-fast": "sign flipped, step × 10",
     "algorithm-2": "Algorithm 2",
     "algorithm-2-slow": "Algorithm 2, step / 100",
@@ -155,7 +155,7 @@ def density(points: Array, grid: tuple[Array, Array, Array], start: tuple[float,
         shades = axes.contour(x, y, depth, levels=[-6.0, -4.0, -2.0, -1.0, -0.5, -0.1], colors=[INK], linewidths=0.8)
         for collection in np.atleast_1d(shades):
             collection.set_linestyle("-")
-        axes.plot([0, 1], [1, -1], "x", color=COLOURS[1], label="maxima that the paper names")
+        axes.plot([0, 1], [1, -1], "x", color=COLOURS[1], label="the paper's maxima")
         axes.annotate("to the start (4, 4)", start, xytext=(start[0] - 0.75, start[1] - 0.9), color=MUTED,
                       arrowprops={"arrowstyle": "->", "color": MUTED})  # fmt: skip
         axes.set_xlabel("θ(1)")
