@@ -8,6 +8,7 @@ compiled loop is tested against this file. A trial is given its modes x_0, ..., 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -204,7 +205,7 @@ def skew_from(entries: Sequence[float], N: int) -> np.ndarray:
 
 
 @dataclass
-class Sampler:
+class Sampler(ABC):
     """The state that all share; ``keys`` are those of the scenario file."""
 
     keys: dict[str, Any]
@@ -251,8 +252,9 @@ class Sampler:
         change = [self.keys["skew_step"] * difference / (2 * self.mu * Delta[i, j]) for i, j in pairs(self.N)]
         self.S = self.projected(self.S - skew_from(change, self.N))
 
+    @abstractmethod
     def step(self, cost: Cost, k: int, z: Any, w: np.ndarray) -> None:
-        raise NotImplementedError
+        """Go from k to k + 1."""
 
     def idle(self, cost: Cost, k: int) -> None:
         return

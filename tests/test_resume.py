@@ -407,15 +407,20 @@ def test_a_record_cut_off_anywhere_tells_only_what_is_whole(broken_off: Path) ->
     assert read_journal(journal, "another run").entries == {}
 
 
-def test_flipped_bits_are_never_accepted_in_silence(broken_off: Path, tmp_path: Path) -> None:
+def test_flipped_bits_are_never_accepted_in_silence(broken_off: Path, expected: str, tmp_path: Path) -> None:
     """Each flip, in a run under way or in a finished one, is refused, or what it hit is computed again."""
     rng = random.Random(5)
     folder = copy_of(broken_off, tmp_path)
     finished = tmp_path / "finished"
     tracker.run(SCENARIO, finished, 2)
+    before = {file: file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
     for _ in range(100):
-        check_flip_under_way(folder, rng)
+        check_flip_under_way(folder, rng)  # asserts what was noticed
         check_flip_when_finished(finished, rng)
+    assert {
+        file: file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()
+    } == before  # each was undone
+    assert tracker.open_run(finished).summary["hash"] == expected
 
 
 def check_flip_under_way(folder: Path, rng: random.Random) -> None:
