@@ -31,9 +31,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "samplers": {"compiled", "keys", "names", "streams", "skew", "costs.base"},
     "scenario": {"chain", "skew", "costs", "samplers", "keys", "compiled", "names"},
     "loop": {"compiled", "bins", "streams", "costs.base", "samplers.base"},
-    "simulate": {
-        "loop", "scenario", "environment", "costs", "samplers", "streams", "bins", "skew", "compiled",
-    },
+    "problem": {"scenario", "environment", "loop", "costs", "samplers", "streams"},
+    "blocks": {"scenario", "problem"},
+    "simulate": {"problem", "blocks", "loop", "environment", "samplers", "streams", "bins", "skew", "compiled"},
     "metrics": {"chain", "autocorrelation"},
     "limits": {"scenario", "chain", "skew", "costs", "compiled", "streams", "keys", "plain"},
     "references": {"scenario", "costs", "compiled", "streams", "keys", "plain", "autocorrelation"},

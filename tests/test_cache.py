@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import tracker
-from tracker import compiled, simulate
+from tracker import compiled, problem
 from tracker.compiled import caching
 from tracker.costs.base import value
 from tracker.costs.quadratic import Quadratic
@@ -52,11 +52,11 @@ epsilon = 0.02
 TELL = """
 import json, warnings
 import tracker, tracker.runs
-from tracker import simulate
+from tracker import problem, simulate
 from tracker.loop import advance
 
 def tell(scenario):
-    simulate.BASELINES.clear()
+    problem.BASELINES.clear()
     compiled = tracker.run(scenario, executor=1)
     warnings.filterwarnings("ignore", "overflow encountered", RuntimeWarning)  # of the generators' words
     simulate.advance = advance.interpreted
@@ -101,7 +101,7 @@ def test_the_cache_is_warm_after_a_restart_and_follows_an_edit_in_any_file(
     shutil.copytree(PACKAGE, tmp_path / "tracker", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "script.py").write_text(f"{TELL}\ntell(tracker.parse('''{SCENARIO}'''))\n")
 
-    monkeypatch.setattr(simulate, "BASELINES", {})
+    monkeypatch.setattr(problem, "BASELINES", {})
     here = tracker.run(tracker.parse(SCENARIO), executor=1).summary["hash"]
     cold = process(tmp_path, "script.py")
     assert cold["hash"] == cold["interpreted"] == here

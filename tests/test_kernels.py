@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import tracker
+from tracker import blocks
 from tracker import simulate as engine
 from tracker.costs.table import DataFile
 from tracker.loop import advance
@@ -438,7 +439,7 @@ def test_blocks_and_cells_do_not_matter():
 def test_blocks_of_whole_cells_change_no_bit(monkeypatch):
     wanted = arrays_of("polynomial", True)["hessian"]
     whole = problem_of("polynomial")
-    monkeypatch.setattr(engine, "_cells", lambda problem, *_: problem.layout.cell)
+    monkeypatch.setattr(blocks, "whole_cells", lambda problem, *_: problem.layout.cell)
     got, _ = engine.simulate(
         whole._replace(contestants=tuple(c for c in whole.contestants if c.name == "hessian")), TRIALS
     )

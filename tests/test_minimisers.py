@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tracker.costs import COSTS, base, minimisers
-from tracker.costs.minimisers import global_minimisers, neighbour
+from tracker.costs.minimisers import global_minimisers
+from tracker.costs.nearby import neighbour
 
 pytestmark = pytest.mark.filterwarnings("error")
 

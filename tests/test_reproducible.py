@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tracker
-from tracker import simulate
+from tracker import blocks, problem, simulate
 from tracker.loop import advance
 from tracker.runs.netcdf import array_hash
 
@@ -126,8 +126,8 @@ def test_the_size_of_blocks_does_not_matter(
     first: int, seconds: float, reference: tracker.Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stops: list[int] = []
-    monkeypatch.setattr(simulate, "FIRST_BLOCK", first)
-    monkeypatch.setattr(simulate, "BLOCK_SECONDS", seconds)
+    monkeypatch.setattr(blocks, "FIRST_BLOCK", first)
+    monkeypatch.setattr(blocks, "BLOCK_SECONDS", seconds)
     whole = simulate._block
     monkeypatch.setattr(simulate, "_block", lambda t, e: stops.append(t.stop) or whole(t, e))
     run = tracker.run(SCENARIO, executor=1, shard_size=TRIALS)
@@ -195,8 +195,8 @@ SMALL = SCENARIO.replace(trials=3, samplers=[SCENARIO.samplers[0]], intervention
 PROGRAM = """
 import json, sys
 import tracker, tracker.runs
-from tracker import compiled, simulate
-simulate.BASELINES.clear()  # each would be compiled
+from tracker import compiled, problem
+problem.BASELINES.clear()  # each would be compiled
 run = tracker.run(tracker.load(sys.argv[1]), executor=1)
 print(json.dumps({"hash": run.summary["hash"], "folder": str(compiled.cache_folder())}))
 """
@@ -212,7 +212,7 @@ def test_an_unwritable_cache_folder_gives_one_warning_and_the_same_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`test_cache.py` has the runs with a cold and a warm cache."""
-    monkeypatch.setattr(simulate, "BASELINES", {})
+    monkeypatch.setattr(problem, "BASELINES", {})
     expected = tracker.run(SMALL, executor=1).summary["hash"]
     scenario, obstacle = tmp_path / "small.toml", tmp_path / "obstacle"
     scenario.write_text(SMALL.toml())

@@ -26,7 +26,7 @@ from faults import FailingDisk, Killings, disk, flipped, kept_entries, wait_unti
 from typer.testing import CliRunner
 
 import tracker
-from tracker import simulate
+from tracker import blocks, simulate
 from tracker.cli import app
 from tracker.loop import advance
 from tracker.runs import (
@@ -482,8 +482,8 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots as often as can be, of blocks as short as can be."""
     monkeypatch.setattr(checkpoints, "EVERY_SECONDS", -1.0)
     monkeypatch.setattr(checkpoints, "WORTH_KEEPING", -1.0)
-    monkeypatch.setattr(simulate, "FIRST_BLOCK", 1)
-    monkeypatch.setattr(simulate, "BLOCK_SECONDS", 1e-9)
+    monkeypatch.setattr(blocks, "FIRST_BLOCK", 1)
+    monkeypatch.setattr(blocks, "BLOCK_SECONDS", 1e-9)
 
 
 @pytest.mark.usefixtures("eager")

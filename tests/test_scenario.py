@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tracker import skew
 from tracker.costs.base import gradient, value
-from tracker.costs.minimisers import expected_hessian
+from tracker.costs.descents import expected_hessian
 from tracker.scenario import (
     Limits,
     Mode,

@@ -13,15 +13,13 @@ import numpy as np
 
 from tracker import skew as skew_algebra
 from tracker.bins import AGE_BITS, WAIT_BITS, bin_of
+from tracker.blocks import first_block, most_trials, next_block, whole_cells
 from tracker.compiled import source_fingerprint
-from tracker.costs.base import measure_size, observation_size
-from tracker.environment import Environment, Outage, Plan, Switch
-from tracker.loop import DIVERGED, RESETS, Block, Layout, Ledger, advance
-from tracker.samplers.base import MovingSkewKeys, SamplerKeys, SkewKeys, skew_of, state_size, unpack
-from tracker.samplers.baselines import BASELINES
-from tracker.samplers.tempered import TemperedKeys
-from tracker.scenario import build_modes, initial_law, skew_matrix, step_nanoseconds
-from tracker.streams import SKEW, START, entropy_words, normals_by_trial
+from tracker.environment import Environment
+from tracker.loop import DIVERGED, RESETS, Block, Ledger, advance
+from tracker.problem import Contestant, Problem, prepare
+from tracker.samplers.base import skew_of, state_size, unpack
+from tracker.streams import SKEW, START, normals_by_trial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tracker.environment import Timeline
-    from tracker.scenario import Mode, Scenario
 
     Array = NDArray[np.float64]
     Arrays = dict[str, NDArray[Any]]
@@ -38,99 +35,6 @@ __all__ = [
     "Contestant", "Keeper", "Problem", "Snapshot", "compile_kernels", "most_trials", "prepare", "simulate",
     "source_fingerprint",
 ]  # fmt: skip
-
-RUNAWAY = 1e8  # times the scale of a scenario: a trial so far away has diverged
-CELL_FLOATS = 1280  # normals drawn at a time: few enough to stay in the first-level cache
-LARGEST_CELL, SMALLEST_CELL = 128, 8
-BLOCK_SECONDS = 0.25  # a kernel call should return within this time, so that an interruption is felt
-FIRST_BLOCK = 50_000  # trial-steps of the first call, at most: nothing is known yet about the speed
-MOST_SEGMENTS = 50_000  # of a block, over its trials: bounds memory when the chain moves fast
-
-
-class Contestant(NamedTuple):
-    """A sampler or a baseline of a run; ``keys`` is None for a baseline, ``skew`` None where S_0 is drawn."""
-
-    name: str
-    keys: SamplerKeys | None
-    parameters: Any
-    skew: Array | None
-
-    @property
-    def has_skew(self) -> bool:
-        """Whether it carries an S."""
-        return isinstance(self.keys, SkewKeys)
-
-    @property
-    def moves_skew(self) -> bool:
-        """Whether its S changes, and is therefore recorded."""
-        return isinstance(self.keys, MovingSkewKeys)
-
-    @property
-    def moves_noise(self) -> bool:
-        """Whether the size of its noise changes, and is therefore recorded."""
-        return isinstance(self.keys, TemperedKeys)
-
-
-class Problem(NamedTuple):
-    """A scenario, built: all that shards share."""
-
-    scenario: Scenario
-    modes: tuple[Mode, ...]
-    contestants: tuple[Contestant, ...]
-    plan: Plan
-    layout: Layout
-    origin: Array
-    entropy: NDArray[np.uint64]
-
-    @property
-    def records(self) -> int:
-        """How many points of a trial are recorded."""
-        return self.layout.steps // self.layout.record_every + 1
-
-
-def prepare(scenario: Scenario) -> Problem:
-    """Build the costs, find their minimisers, and lay out what is measured."""
-    modes = build_modes(scenario)
-    N = scenario.dimension
-    contestants = [Contestant(s.name, s, s.build(), skew_matrix(s, scenario)) for s in scenario.samplers]
-    contestants += [Contestant(name, None, parameters, np.zeros((N, N))) for name, parameters in BASELINES.items()]
-    layout = Layout(
-        steps=scenario.steps,
-        burn_in=scenario.burn_in,
-        record_every=scenario.record_every,
-        cell=min(LARGEST_CELL, max(SMALLEST_CELL, CELL_FLOATS // N)),
-        modes=len(modes),
-        observation_size=max(1, *(observation_size(mode.cost) for mode in modes)),
-        measure_size=max(measure_size(mode.cost, N) for mode in modes),
-        runaway=runaway(scenario, modes),
-    )
-    # Moments are taken about a point near the action: no digits are lost where theta is large and moves little.
-    origin = np.mean([mode.minimisers.mean(axis=0) for mode in modes], axis=0)
-    return Problem(scenario, modes, tuple(contestants), plan_of(scenario), layout, origin, entropy_words(scenario.seed))
-
-
-def runaway(scenario: Scenario, modes: Sequence[Mode]) -> float:
-    """Return the squared distance beyond which a trial has diverged: far outside all places that the scenario names."""
-    places = [scenario.start_mean, *(point for mode in modes for point in (*mode.minimisers, *mode.targets))]
-    return RUNAWAY**2 * (1.0 + max(float(np.abs(place).max()) for place in places)) ** 2
-
-
-def plan_of(scenario: Scenario) -> Plan:
-    """Translate the names of modes into indices."""
-    index = {mode.name: i for i, mode in enumerate(scenario.modes)}
-    chain, schedule = scenario.chain, scenario.schedule
-    interventions = tuple(
-        Switch(event.at, index[event.to]) if event.kind == "switch" else Outage(event.at, event.steps)
-        for event in scenario.interventions
-    )
-    return Plan(
-        modes=len(index),
-        initial=initial_law(scenario),
-        Q=np.array(chain.Q, dtype=float) if chain is not None else None,
-        alpha=chain.alpha if chain is not None else None,
-        switches=tuple((step, index[name]) for step, name in schedule.switches) if schedule is not None else (),
-        interventions=interventions,
-    )
 
 
 class Snapshot(NamedTuple):
@@ -212,7 +116,7 @@ def replay(
     problem: Problem, environment: Environment, trials: int, stop: int, cancelled: Callable[[], bool] = lambda: False
 ) -> None:
     """Take a new environment to step ``stop``: the same events from the same seed, about 3 microseconds each."""
-    position, length = 0, _cells(problem, problem.layout.steps, trials)
+    position, length = 0, whole_cells(problem, problem.layout.steps, trials)
     while position < stop:
         if cancelled():
             raise InterruptedError
@@ -252,35 +156,6 @@ def _advance(
         block,
         ledger,
     )
-
-
-def first_block(problem: Problem, trials: int) -> int:
-    """Return the length of the first block: whole cells, so that sums do not depend on it."""
-    return _cells(problem, min(FIRST_BLOCK, BLOCK_SECONDS / slowest_step(problem)) / trials, trials)
-
-
-def slowest_step(problem: Problem) -> float:
-    """Return the predicted seconds of a step of the most expensive sampler."""
-    return 1e-9 * max(step_nanoseconds(keys, problem.origin.size) for keys in problem.scenario.samplers)
-
-
-def most_trials(problem: Problem) -> int:
-    """Return how many trials a shard may have so that even its shortest block returns in time."""
-    return max(1, int(BLOCK_SECONDS / (problem.layout.cell * slowest_step(problem))))
-
-
-def next_block(problem: Problem, trials: int, length: int, slowest: float) -> int:
-    """Return the length of the next block, given the seconds that the slowest contestant took for the last one."""
-    growth = min(4.0, BLOCK_SECONDS / max(slowest, 1e-6))
-    return _cells(problem, length * growth, trials)
-
-
-def _cells(problem: Problem, steps: float, trials: int) -> int:
-    cell = problem.layout.cell
-    if problem.plan.Q is not None and problem.plan.alpha is not None:
-        leaving = problem.plan.alpha * float(np.abs(np.diag(problem.plan.Q)).max())
-        steps = min(steps, MOST_SEGMENTS / (trials * max(leaving, 1e-12)))
-    return cell * max(1, int(steps) // cell)
 
 
 def _block(timeline: Timeline, environment: Environment) -> Block:

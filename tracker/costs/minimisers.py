@@ -11,7 +11,7 @@ combinations of signs, their number grows faster than any number of starting poi
 by Newton's method with a Hessian of central differences of the exact gradient, to about 1e-9 in theta (1e-5 where the
 Hessian is singular). Minimisers are the ends whose cost is within tolerance (1 + |lowest|) of the lowest. Nothing can
 prove that a smooth function has no deeper well; ``settled`` tells whether the search found nothing new in the end. Of a
-continuum of minimisers, the points found are returned; ``neighbour`` tells that.
+continuum of minimisers, the points found are returned; ``nearby.neighbour`` tells that.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker.compiled import from_outside, kernel
+from tracker.compiled import from_outside
 from tracker.compiled.fingerprint import content_hash
-from tracker.costs.base import expected, expected_gradient, known_minimisers, search_region
+from tracker.costs.base import known_minimisers, search_region
+from tracker.costs.descents import FLAT, TIE, Descent, descend, expected_hessian, polish, value_and_gradient
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
 
-TIE = 1e-8  # costs that differ by less than this times (1 + |cost|) are equal
 COARSE, SAME = 1e-3, 1e-4  # points nearer than this, in units of the search scale, are one: before and after polishing
 HOPEFUL = 1e-4  # descents that end within this times (1 + |cost|) of the lowest are polished
 STARTS = 64  # at first, and each time that the search goes on
@@ -37,11 +37,8 @@ MOST_DESCENTS = 1024  # from starting points, and as many from exchanged coordin
 UNSEEN = 0.05  # chance of a new well in the next descent with which the search may end
 APART = 0.1  # of the range of a coordinate: values farther apart belong to different wells
 FAR = 1e4  # a descent that leads this far, in units of the search scale, has met no minimum
-NEWTON_STEPS = 50
 REMEMBERED = 64  # searches
 SHOWN = 6  # coordinates in a message
-FLAT = 1e-6  # a direction whose curvature is less than this times the largest may be one in which minimisers go on
-NEARBY = 1e-2  # how far away the next minimiser is looked for, in units of 1 + |theta|
 UNSETTLED = 1e-2  # Newton's last step at a minimiser, in units of the search scale, is smaller
 
 
@@ -54,21 +51,6 @@ class Minimisers(NamedTuple):
 
 
 _answers: dict[bytes, Minimisers] = {}  # of earlier searches, by their question
-
-
-class _Descent(NamedTuple):
-    """Where a descent ended, and the Newton step that it would take next."""
-
-    value: float
-    point: Array
-    step: Array
-
-
-@kernel
-def _value_and_gradient(cost: Any, theta: Array, out: Array) -> float:
-    """Return C(theta) and write its gradient to ``out`` (N,)."""
-    expected_gradient(cost, theta, out)
-    return expected(cost, theta)
 
 
 def global_minimisers(cost: Any, start: Array, *, tolerance: float = TIE) -> Minimisers:
@@ -105,7 +87,7 @@ def _search(cost: Any, start: Array, tolerance: float) -> Minimisers:
     known = known_minimisers(cost)
     if known is not None:
         points = np.ascontiguousarray(known, dtype=float)
-        lowest = min(_value_and_gradient(cost, point, np.empty(start.size)) for point in points)
+        lowest = min(value_and_gradient(cost, point, np.empty(start.size)) for point in points)
         return Minimisers(points[_order(points, np.ones(start.size))], float(lowest))
     centre, scale = search_region(cost, start)
     with np.errstate(all="ignore"):  # a descent may visit places where the cost overflows
@@ -113,7 +95,7 @@ def _search(cost: Any, start: Array, tolerance: float) -> Minimisers:
         settled = wells.search()
         ends = sorted(wells.ends, key=lambda e: e.value)
         ends = _distinct(_within(ends, HOPEFUL + tolerance), scale, COARSE)
-        ends = sorted((_polish(cost, end, scale) for end in ends), key=lambda e: e.value)
+        ends = sorted((polish(cost, end, scale) for end in ends), key=lambda e: e.value)
     _refuse_if_unsettled(ends[0], scale)
     points = np.array([end.point for end in _distinct(_within(ends, tolerance), scale, SAME)])
     return Minimisers(points[_order(points, scale)], float(ends[0].value), settled)
@@ -129,12 +111,12 @@ class _Wells:
         self._places = np.empty((0, start.size))  # in units of the scale
         self._met: list[int] = []
         self._firm: list[bool] = []  # wells, and not points in a plain or a valley
-        self.ends: list[_Descent] = []  # of the first search all, then one for each new place
+        self.ends: list[Descent] = []  # of the first search all, then one for each new place
 
     def search(self) -> bool:
         """Descend from starting points, then from exchanged coordinates; return whether that led to an end."""
         points = [self._start, self._centre, *_kronecker(self._centre, self._scale, 0, STARTS)]
-        values = (_value_and_gradient(self._cost, point, np.empty(point.size)) for point in points)
+        values = (value_and_gradient(self._cost, point, np.empty(point.size)) for point in points)
         self._lowest = float(np.nanmin([np.inf, *values]))
         for point in points:
             self._descend(point, keep=True)
@@ -153,7 +135,7 @@ class _Wells:
         return alone / max(1, self._descents)
 
     def _descend(self, point: Array, *, keep: bool = False) -> None:
-        end = _descend(self._cost, np.ascontiguousarray(point), self._centre, self._scale)
+        end = descend(self._cost, np.ascontiguousarray(point), self._centre, self._scale)
         self._descents += 1
         if (
             end.value < self._lowest
@@ -207,12 +189,12 @@ class _Wells:
         return True
 
 
-def _refuse_if_bottomless(lowest: _Descent, reach: Array, centre: Array) -> None:
+def _refuse_if_bottomless(lowest: Descent, reach: Array, centre: Array) -> None:
     if lowest.value == -np.inf or not np.abs((lowest.point - centre) / reach).max() < FAR:
         raise ValueError(f"the cost has no minimum: it is {lowest.value:.6g} at {_show(lowest.point)}, still falling")
 
 
-def _refuse_if_unsettled(lowest: _Descent, scale: Array) -> None:
+def _refuse_if_unsettled(lowest: Descent, scale: Array) -> None:
     if np.abs(lowest.step / scale).max() > UNSETTLED:
         raise ValueError(
             f"the cost has no minimiser within reach: at {_show(lowest.point)} it is {lowest.value:.6g}, "
@@ -231,77 +213,14 @@ def _kronecker(centre: Array, scale: Array, first: int, stop: int) -> Array:
     return np.asarray(centre + scale * (2.0 * x - 1.0))
 
 
-def _descend(cost: Any, point: Array, centre: Array, scale: Array) -> _Descent:
-    from scipy.optimize import minimize  # slow to import, and known minimisers do without
-
-    out = np.empty(point.size)
-
-    def scaled(x: Array) -> tuple[float, Array]:
-        c = _value_and_gradient(cost, centre + scale * x, out)
-        return c, scale * out
-
-    # not L-BFGS-B: it wakes all BLAS threads even for 2 x 2 matrices, on a busy machine up to 40 times slower
-    x = (point - centre) / scale
-    found = minimize(scaled, x, jac=True, method="BFGS", options={"maxiter": 200, "gtol": 1e-9})
-    return _Descent(float(found.fun), np.ascontiguousarray(centre + scale * found.x), np.zeros(point.size))
-
-
-def _polish(cost: Any, end: _Descent, scale: Array) -> _Descent:
-    """Take Newton steps as long as they make the gradient smaller without climbing."""
-    c, theta, step = end
-    g = np.empty(theta.size)
-    _value_and_gradient(cost, theta, g)
-    for _ in range(NEWTON_STEPS):
-        step = np.asarray(np.linalg.lstsq(expected_hessian(cost, theta, scale), g, rcond=1e-14)[0], dtype=np.float64)
-        trial, trial_g = np.ascontiguousarray(theta - step), np.empty(theta.size)
-        trial_c = _value_and_gradient(cost, trial, trial_g)
-        climbs = not trial_c <= c + 1e-12 * (1.0 + abs(c))
-        if climbs or not np.abs(scale * trial_g).max() < np.abs(scale * g).max():
-            break
-        c, theta, g = trial_c, trial, trial_g
-    return _Descent(float(c), theta + 0.0, step)  # + 0.0: no negative zeros
-
-
-def neighbour(cost: Any, point: Array, lowest: float) -> Array | None:
-    """Return another minimiser close to ``point``, where the cost is ``lowest``; None if it stands alone."""
-    scale = 1.0 + np.abs(point)
-    H = expected_hessian(cost, point, scale) * np.outer(scale, scale)
-    if not np.isfinite(H).all():
-        return None
-    curvatures, directions = np.linalg.eigh(H)
-    for direction in directions.T[curvatures <= FLAT * np.abs(curvatures).max()]:
-        moved = np.ascontiguousarray(point + NEARBY * scale * direction)
-        begun = _Descent(_value_and_gradient(cost, moved, np.empty(point.size)), moved, np.zeros(point.size))
-        end = _polish(cost, begun, scale)
-        away = np.linalg.norm((end.point - point) / scale)
-        if away > NEARBY / 2 and end.value <= lowest + TIE * (1.0 + abs(lowest)):
-            return end.point
-    return None
-
-
-def expected_hessian(cost: Any, theta: Array, scale: Array) -> Array:
-    """Return the Hessian of the expected cost by central differences of its gradient, 1e-5 ``scale`` (N,) apart."""
-    H = np.empty((theta.size, theta.size))
-    up, down = np.empty(theta.size), np.empty(theta.size)
-    for d in range(theta.size):
-        h = 1e-5 * scale[d]
-        moved = theta.copy()
-        moved[d] = theta[d] + h
-        _value_and_gradient(cost, moved, up)
-        moved[d] = theta[d] - h
-        _value_and_gradient(cost, moved, down)
-        H[d] = (up - down) / (2.0 * h)
-    return (H + H.T) / 2.0
-
-
-def _within(ends: list[_Descent], tolerance: float) -> list[_Descent]:
+def _within(ends: list[Descent], tolerance: float) -> list[Descent]:
     """Return the first of the sorted ``ends``: those that tie with the lowest."""
     return [end for end in ends if end.value <= ends[0].value + tolerance * (1.0 + abs(ends[0].value))]
 
 
-def _distinct(ends: list[_Descent], scale: Array, distance: float) -> list[_Descent]:
+def _distinct(ends: list[Descent], scale: Array, distance: float) -> list[Descent]:
     """Return the first of each group of ``ends`` nearer than ``distance`` in units of the scale."""
-    kept: list[_Descent] = []
+    kept: list[Descent] = []
     for end in ends:
         if all(np.abs((end.point - other.point) / scale).max() > distance for other in kept):
             kept.append(end)

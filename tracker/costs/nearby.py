@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker.costs.base import gradient, hessian, observation_size, observe, stored_observations
-from tracker.costs.minimisers import expected_hessian
+from tracker.costs.descents import FLAT, TIE, Descent, expected_hessian, polish, value_and_gradient
 from tracker.costs.mixture_kernels import SWEEP
 from tracker.costs.polynomial_kernels import PolynomialCost, PolynomialInBasis
 from tracker.costs.quadratic import Quadratic
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+NEARBY = 1e-2  # how far away the next minimiser is looked for, in units of 1 + |theta|
 DRAWS = 4096  # of observations that cannot be listed
 ADDITIVE = (Quadratic, PolynomialCost, PolynomialInBasis)  # costs whose noise z'theta is the same everywhere
 
@@ -34,6 +35,23 @@ def curvature(cost: Any, theta: Array) -> Array:
     if isinstance(cost, Quadratic):
         return np.asarray(cost.curvature)
     return expected_hessian(cost, theta, 1.0 + np.abs(theta))
+
+
+def neighbour(cost: Any, point: Array, lowest: float) -> Array | None:
+    """Return another minimiser close to ``point``, where the cost is ``lowest``; None if it stands alone."""
+    scale = 1.0 + np.abs(point)
+    H = expected_hessian(cost, point, scale) * np.outer(scale, scale)
+    if not np.isfinite(H).all():
+        return None
+    curvatures, directions = np.linalg.eigh(H)
+    for direction in directions.T[curvatures <= FLAT * np.abs(curvatures).max()]:
+        moved = np.ascontiguousarray(point + NEARBY * scale * direction)
+        begun = Descent(value_and_gradient(cost, moved, np.empty(point.size)), moved, np.zeros(point.size))
+        end = polish(cost, begun, scale)
+        away = np.linalg.norm((end.point - point) / scale)
+        if away > NEARBY / 2 and end.value <= lowest + TIE * (1.0 + abs(lowest)):
+            return end.point
+    return None
 
 
 def gradient_noise(cost: Any, theta: Array) -> Array:

@@ -10,7 +10,8 @@ from tracker import chain as hidden_chain
 from tracker import skew
 from tracker.costs.base import measure, measure_size, twins
 from tracker.costs.logistic import Logistic
-from tracker.costs.minimisers import NEARBY, Minimisers, global_minimisers, neighbour
+from tracker.costs.minimisers import Minimisers, global_minimisers
+from tracker.costs.nearby import NEARBY, neighbour
 from tracker.samplers.base import SamplerKeys, SkewKeys
 from tracker.scenario.errors import ScenarioError, place_of, shown
 

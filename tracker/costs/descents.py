@@ -1,0 +1,81 @@
+"""From a point down to a minimiser of the expected cost: BFGS, then Newton's method."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tracker.compiled import kernel
+from tracker.costs.base import expected, expected_gradient
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+TIE = 1e-8  # costs that differ by less than this times (1 + |cost|) are equal
+FLAT = 1e-6  # a direction whose curvature is less than this times the largest may be one in which minimisers go on
+NEWTON_STEPS = 50
+
+
+class Descent(NamedTuple):
+    """Where a descent ended, and the Newton step that it would take next."""
+
+    value: float
+    point: Array
+    step: Array
+
+
+@kernel
+def value_and_gradient(cost: Any, theta: Array, out: Array) -> float:
+    """Return C(theta) and write its gradient to ``out`` (N,)."""
+    expected_gradient(cost, theta, out)
+    return expected(cost, theta)
+
+
+def descend(cost: Any, point: Array, centre: Array, scale: Array) -> Descent:
+    """Go down from ``point`` by BFGS in the coordinates (theta - centre) / scale."""
+    from scipy.optimize import minimize  # slow to import, and known minimisers do without
+
+    out = np.empty(point.size)
+
+    def scaled(x: Array) -> tuple[float, Array]:
+        c = value_and_gradient(cost, centre + scale * x, out)
+        return c, scale * out
+
+    # not L-BFGS-B: it wakes all BLAS threads even for 2 x 2 matrices, on a busy machine up to 40 times slower
+    x = (point - centre) / scale
+    found = minimize(scaled, x, jac=True, method="BFGS", options={"maxiter": 200, "gtol": 1e-9})
+    return Descent(float(found.fun), np.ascontiguousarray(centre + scale * found.x), np.zeros(point.size))
+
+
+def polish(cost: Any, end: Descent, scale: Array) -> Descent:
+    """Take Newton steps as long as they make the gradient smaller without climbing."""
+    c, theta, step = end
+    g = np.empty(theta.size)
+    value_and_gradient(cost, theta, g)
+    for _ in range(NEWTON_STEPS):
+        step = np.asarray(np.linalg.lstsq(expected_hessian(cost, theta, scale), g, rcond=1e-14)[0], dtype=np.float64)
+        trial, trial_g = np.ascontiguousarray(theta - step), np.empty(theta.size)
+        trial_c = value_and_gradient(cost, trial, trial_g)
+        climbs = not trial_c <= c + 1e-12 * (1.0 + abs(c))
+        if climbs or not np.abs(scale * trial_g).max() < np.abs(scale * g).max():
+            break
+        c, theta, g = trial_c, trial, trial_g
+    return Descent(float(c), theta + 0.0, step)  # + 0.0: no negative zeros
+
+
+def expected_hessian(cost: Any, theta: Array, scale: Array) -> Array:
+    """Return the Hessian of the expected cost by central differences of its gradient, 1e-5 ``scale`` (N,) apart."""
+    H = np.empty((theta.size, theta.size))
+    up, down = np.empty(theta.size), np.empty(theta.size)
+    for d in range(theta.size):
+        h = 1e-5 * scale[d]
+        moved = theta.copy()
+        moved[d] = theta[d] + h
+        value_and_gradient(cost, moved, up)
+        moved[d] = theta[d] - h
+        value_and_gradient(cost, moved, down)
+        H[d] = (up - down) / (2.0 * h)
+    return (H + H.T) / 2.0

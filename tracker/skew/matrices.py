@@ -1,0 +1,92 @@
+"""Skew matrices and the pairs i > j that they are made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Matrix = NDArray[np.float64]
+
+SYMMETRY = 1e-10  # relative asymmetry of H that is still put down to rounding
+
+
+def pairs(N: int) -> NDArray[np.int64]:
+    """Index pairs (i, j), i > j, in the order of every per-pair array; shape (P, 2)."""
+    return np.column_stack(np.tril_indices(N, -1)).astype(np.int64)
+
+
+def basis(i: int, j: int, N: int) -> Matrix:
+    """E_ij = e_i e_j' - e_j e_i', shape (N, N): the derivative of S in S(i, j)."""
+    if i == j or not (0 <= i < N and 0 <= j < N):
+        raise ValueError(f"pair: ({i}, {j}) must be two different indices from 0 to {N - 1}")
+    E = np.zeros((N, N))
+    E[i, j], E[j, i] = 1.0, -1.0
+    return E
+
+
+def from_pairs(values: ArrayLike, N: int) -> Matrix:
+    """S = sum of values_p E_p over the pairs p; values : shape (P,), S : shape (N, N)."""
+    v = np.asarray(values, dtype=np.float64)
+    if v.shape != (N * (N - 1) // 2,):
+        raise ValueError(f"values: shape {v.shape} is not ({N * (N - 1) // 2},) for N = {N}")
+    S = np.zeros((N, N))
+    S[np.tril_indices(N, -1)] = v
+    return mirrored(S)
+
+
+def to_pairs(S: ArrayLike) -> NDArray[np.float64]:
+    """Entries below the diagonal, shape (P,): the inverse of `from_pairs`."""
+    matrix = square(S, "S")
+    return matrix[np.tril_indices(len(matrix), -1)]
+
+
+def tridiagonal(values: ArrayLike) -> Matrix:
+    """S with S(i+1, i) = values_i and zero elsewhere; values : shape (N-1,)."""
+    v = np.asarray(values, dtype=np.float64)
+    if v.ndim != 1:
+        raise ValueError(f"values: shape {v.shape} is not (N-1,)")
+    return mirrored(np.diag(v, -1))
+
+
+def is_skew(S: ArrayLike) -> bool:
+    """Whether S = -S' holds exactly (not up to rounding; nan is not skew)."""
+    matrix = square(S, "S")
+    return bool(np.array_equal(matrix, -matrix.T))
+
+
+def clip(S: ArrayLike, lo: float, hi: float) -> Matrix:
+    """Entries below the diagonal clipped to [lo, hi], then mirrored: exactly skew."""
+    if not lo <= hi:
+        raise ValueError(f"skew_bounds: [{lo}, {hi}] is empty")
+    return mirrored(np.tril(np.clip(square(S, "S"), lo, hi), -1))
+
+
+def mirrored(lower: Matrix) -> Matrix:
+    """Return lower - lower': exactly skew, for a strictly lower triangular matrix (no -0.0)."""
+    return lower - lower.T
+
+
+def square(matrix: Any, name: str) -> Matrix:
+    """The array as float64, or a ValueError that names it."""
+    array = np.asarray(matrix, dtype=np.float64)
+    if array.ndim != 2 or array.shape[0] != array.shape[1]:
+        raise ValueError(f"{name}: shape {array.shape} is not (N, N)")
+    return array
+
+
+def positive(H: ArrayLike) -> Matrix:
+    """H made exactly symmetric, or a ValueError if it is not positive definite."""
+    matrix = square(H, "H")
+    if not np.isfinite(matrix).all() or not np.allclose(
+        matrix, matrix.T, rtol=0.0, atol=SYMMETRY * np.abs(matrix).max()
+    ):
+        raise ValueError("H: must be finite and symmetric")
+    symmetric = (matrix + matrix.T) / 2.0
+    smallest = float(np.linalg.eigvalsh(symmetric)[0])
+    if smallest <= 0.0:
+        raise ValueError(f"H: must be positive definite; its smallest eigenvalue is {smallest:.6g}")
+    return np.asarray(symmetric, dtype=np.float64)

@@ -1,0 +1,178 @@
+"""How fast a step contracts, up to which step it does, and the covariance that it then has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tracker.skew.matrices import square
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Matrix = NDArray[np.float64]
+
+POWERS, CONVERGED = 1000, 1e-8  # of the power iteration for a radius: at most so many steps, to this accuracy
+SCANNED, SCANS = 32, 5  # steps looked at at once, and how often between two of them again: to 1e-6
+ROUNDING = 1e-15  # of the largest eigenvalue: of a smaller one not even the sign is known
+STABLE = 1.0 - 1e-12  # beyond this radius a Lyapunov solve is noise
+
+
+def spectral_gap(H: ArrayLike, S: ArrayLike) -> float:
+    """Smallest real part of the eigenvalues of (I + S) H."""
+    return float(_eigenvalues(H, S).real.min())
+
+
+def contraction(H: ArrayLike, S: ArrayLike, epsilon: float) -> float:
+    """Spectral radius of I - epsilon (I + S) H."""
+    return float(np.abs(1.0 - epsilon * _eigenvalues(H, S)).max())
+
+
+def stability_limit(H: ArrayLike, S: ArrayLike) -> float:
+    """Supremum of the steps epsilon with contraction below 1; 0 if there is none, nan where rounding hides it.
+
+    Notes
+    -----
+    |1 - epsilon l| < 1 for every eigenvalue l of (I + S) H, that is
+    epsilon < 2 Re l / |l|^2.  With additive noise the covariance obeys
+    X <- B X B' + const, whose radius is contraction^2: stability in mean square
+    is the same condition.  Where each step has a Hessian of its own, see
+    `independent_limit` and `cyclic_limit`.
+    """
+    values = _eigenvalues(H, S)
+    least = _least(values)
+    if not least > 0.0:
+        return least if np.isnan(least) else 0.0
+    return float((2.0 * values.real / np.abs(values) ** 2).min())
+
+
+def _least(values: NDArray[np.complex128]) -> float:
+    """The smallest real part; nan where rounding hides its sign."""
+    least = float(values.real.min())
+    return least if abs(least) > ROUNDING * float(np.abs(values).max()) else float("nan")
+
+
+def independent_limit(hessians: ArrayLike, S: ArrayLike) -> float:
+    """Supremum of the mean-square stable steps where each step draws one of the Hessians; 0 if there is none, nan if hidden.
+
+    Parameters
+    ----------
+    hessians : array_like, shape (n, N, N)
+        Equally likely, drawn independently at each step.
+
+    Notes
+    -----
+    The covariance obeys X <- X - epsilon (A X + X A') + epsilon^2 E[B X B'], B = (I + S) h and A = E B. The map keeps
+    the cone of covariances, so its radius is an eigenvalue, and it reaches 1 where A X + X A' = epsilon E[B X B'] has a
+    solution X in the cone: at epsilon = 1 / radius of L^-1 E, where L X = A X + X A' and E X = E[B X B'].
+    """
+    from scipy.linalg import solve_continuous_lyapunov
+
+    B = _drifts(hessians, S)
+    A = B.mean(axis=0)
+    least = _least(np.linalg.eigvals(A).astype(np.complex128))
+    if not least > 0.0:
+        return least if np.isnan(least) else 0.0
+    X, radius = np.eye(len(A)), 0.0
+    for _ in range(POWERS):
+        last = radius
+        X = solve_continuous_lyapunov(A, np.tensordot(B @ X, B, axes=([0, 2], [0, 2])) / len(B))
+        radius = float(np.linalg.norm(X))
+        X = X / radius
+        if abs(radius - last) <= CONVERGED * radius:
+            break
+    return 1.0 / radius
+
+
+def cyclic_limit(hessians: ArrayLike, S: ArrayLike) -> float:
+    """First step where the product of I - epsilon (I + S) h over all Hessians h, in their order, stops contracting.
+
+    Parameters
+    ----------
+    hessians : array_like, shape (n, N, N)
+        They come one after the other, again and again. With additive noise mean-square stability is the same condition.
+    """
+    B = _drifts(hessians, S)
+    low = stability_limit(B.mean(axis=0), np.zeros(B.shape[1:])) / SCANNED
+    high = SCANNED**2 * low
+    if not low > 0.0:
+        return low
+    for _ in range(SCANS):
+        steps = np.geomspace(low, high, SCANNED)
+        product = np.broadcast_to(np.eye(B.shape[1]), (SCANNED, *B.shape[1:]))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for one in B:
+                product = product - steps[:, np.newaxis, np.newaxis] * (one @ product)
+        finite = np.isfinite(product).all(axis=(1, 2))
+        radius = np.full(SCANNED, np.inf)
+        radius[finite] = np.abs(np.linalg.eigvals(product[finite])).max(axis=1)
+        first = int(np.argmax(radius >= 1.0))
+        if not radius[first] >= 1.0:
+            return float("inf")
+        if first == 0:
+            return float(low)
+        low, high = steps[first - 1], steps[first]
+    return float(low)
+
+
+def _drifts(hessians: ArrayLike, S: ArrayLike) -> Matrix:
+    """(I + S) h for each h, shape (n, N, N)."""
+    matrix = square(S, "S")
+    return np.asarray((np.eye(len(matrix)) + matrix) @ np.asarray(hessians, dtype=np.float64))
+
+
+def stationary_covariance(
+    H: ArrayLike, S: ArrayLike, epsilon: float, beta: float, noise: ArrayLike | None = None
+) -> Matrix:
+    """Stationary covariance of the sampler on the cost theta' H theta / 2.
+
+    Parameters
+    ----------
+    H, S : array_like, shape (N, N)
+    epsilon, beta : float
+        Step and inverse temperature; beta = inf injects no noise.
+    noise : array_like, shape (N, N), optional
+        Covariance of the gradient noise xi.
+
+    Returns
+    -------
+    ndarray, shape (N, N)
+
+    Raises
+    ------
+    ValueError
+        If the recursion is not stable: the linear solve would return nonsense.
+
+    Notes
+    -----
+    theta' = theta - epsilon (I + S)(H theta + xi) + sqrt(2 epsilon / beta) w, so
+    X = B X B' + (2 epsilon / beta) I + epsilon^2 M noise M' with M = I + S and
+    B = I - epsilon M H.
+    """
+    from scipy.linalg import solve_discrete_lyapunov
+
+    radius = contraction(H, S, epsilon)
+    if not radius < STABLE:
+        limit = stability_limit(H, S)
+        raise ValueError(
+            f"epsilon: {epsilon} is not stable: the spectral radius is {radius:.6g}, "
+            f"and epsilon must be below {limit:.6g}"
+        )
+    if not beta > 0.0:
+        raise ValueError(f"beta: {beta} must be positive")
+    eye = np.eye(len(square(H, "H")))
+    M = eye + square(S, "S")
+    injected = (2.0 * epsilon / beta) * eye
+    if noise is not None:
+        injected = injected + epsilon**2 * M @ square(noise, "noise") @ M.T
+    X = np.asarray(solve_discrete_lyapunov(eye - epsilon * M @ square(H, "H"), injected))
+    return np.asarray((X + X.T) / 2.0, dtype=np.float64)
+
+
+def _eigenvalues(H: ArrayLike, S: ArrayLike) -> NDArray[np.complex128]:
+    """Eigenvalues of (I + S) H, shape (N,)."""
+    hessian, skew = square(H, "H"), square(S, "S")
+    if hessian.shape != skew.shape:
+        raise ValueError(f"S: shape {skew.shape} does not fit H of shape {hessian.shape}")
+    return np.linalg.eigvals(hessian + skew @ hessian).astype(np.complex128)
