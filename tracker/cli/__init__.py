@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from tracker.cli.commands import carrying_out, results, scenarios  # in this order in the help
 from tracker.cli.guard import spell_out
+from tracker.cli.plain import warn_plainly
 from tracker.cli.program import app
 
 
 def main() -> None:
     """Run the command line."""
     spell_out()
+    warn_plainly()
     app()
 
 

@@ -115,14 +115,19 @@ def _form_sign(form: Polynomial) -> tuple[int, Vector]:
     starts = _directions(N)
     best = starts[np.argsort(form.value(starts), kind="stable")[: _tries(form)]]
 
+    beyond = float(np.abs(form.coefficients).sum())  # no value on the sphere is larger
+
     def on_sphere(x: Vector) -> tuple[float, Vector]:
         r = float(np.linalg.norm(x))
+        if r == 0.0 or not np.isfinite(r):  # no direction: never a minimum
+            return beyond, np.zeros(N)
         v = x / r
         f, g = _value_and_gradient(form, v)
         return f, (g - (g @ v) * v) / r
 
     # the box holds x: f does not depend on |x|, and a descent without bounds may carry it to 1e299
     found = [_minimise(on_sphere, x, form, 10.0) for x in best]
+    found = [(f, x) for f, x in found if x.any()] or [(beyond, best[0])]
     _, x = min(found, key=lambda pair: pair[0])
     v = x / np.linalg.norm(x)
     value = float(form.value(v[None])[0])
@@ -236,13 +241,17 @@ def _value_and_gradient(poly: Polynomial, x: Vector) -> tuple[float, Vector]:
 def _minimise(
     f: Callable[[Vector], tuple[float, Vector]], x: Vector, poly: Polynomial, R: float
 ) -> tuple[float, Vector]:
-    """Local minimum of f from x, in the box of radius R."""
+    """Local minimum of f from x, in the box of radius R; x itself, and infinity, where the search leaves the numbers."""
     from scipy.optimize import minimize
 
     effort = int(np.clip(45_000 // poly.exponents.size, 15, 120))
     options: Any = {"maxfun": effort, "ftol": 1e-15, "gtol": 1e-12, "xtol": 0.0}
-    options["scale"] = np.ones(len(x))
+    # Both or neither: with a scale alone, scipy leaves the offset to whatever the memory held before.
+    options["scale"], options["offset"] = np.ones(len(x)), np.zeros(len(x))
     bounds = [(-R, R)] * len(x)
     # TNC, not L-BFGS-B, whose tiny LAPACK calls wake BLAS threads: ten times slower when busy.
     found = minimize(f, x, jac=True, method="TNC", bounds=bounds, options=options)
-    return float(found.fun), np.asarray(found.x, np.float64)
+    end = np.asarray(found.x, np.float64)
+    if not (np.isfinite(found.fun) and np.isfinite(end).all()):
+        return np.inf, x
+    return float(found.fun), end
