@@ -86,7 +86,7 @@ def check_limit(
     if path is not None:
         return along.check(rungs, request)
     try:
-        exact = exact_values(rungs, request.note)
+        exact = exact_values(rungs, request.note, delta)
     except OutOfReach as reason:
         return order_only.check(rungs, request, str(reason))
     return _judged(rungs, exact, request)
