@@ -161,7 +161,7 @@ def _implementation(rungs: Ladder, request: Request) -> tuple[Implementation, in
     """
     watched = implementation.watch(rungs)
     names = tuple(mode.name for mode in rungs.scenario.modes)
-    exact, why_not = _own_law(rungs, request)
+    exact, why_not = own_law(rungs, request)
     if exact is None and watched.law is None:
         return Implementation("unavailable", notes=(f"the implementation is not judged: {watched.reason}",)), 0, 0
     if exact is not None:
@@ -175,7 +175,7 @@ def _implementation(rungs: Ladder, request: Request) -> tuple[Implementation, in
     return implementation.judge(tally, exact, tested, request.resolution, watched, why_not), tested, count
 
 
-def _own_law(rungs: Ladder, request: Request) -> tuple[Array | None, str]:
+def own_law(rungs: Ladder, request: Request) -> tuple[Array | None, str]:
     """Exact values of the panel for N = 1, 2, which a point start does not keep away; else None, and why."""
     N = rungs.scenario.dimension
     if rungs.adaptive:
