@@ -77,15 +77,25 @@ def judge_steps(law: StepLaw, sums: Sums, level: float, delta: float) -> Steps:
     }
     reached = [(abs(z) + ONE_SIDED) / s for z, s in found.values()]
     needed = [((q + ONE_SIDED) / (s * delta)) ** 2 for _, s in found.values()]
-    smallest_fault = {name: (q + ONE_SIDED) / s for name, (_, s) in found.items()}
-    noise = smallest_fault.get(NOISE)
-    drift = smallest_fault.get(DRIFT)
-    if sums.extremes[AGAINST] > 1.0:  # where there is no noise, rounding is what hides a fault
-        drift = min(1.0 / float(sums.extremes[AGAINST]), drift if drift is not None else math.inf)
-    # the variance grows with the square of the noise
-    sees = Sees(None if noise is None else math.sqrt(1.0 + 2.0 * noise) - 1.0, drift, smallest_fault.get(RATE))
     rejected = any(each.rejected for each in residuals)
+    sees = smallest_faults(strength, q, float(sums.extremes[AGAINST]))
     return Steps(tuple(residuals), sees, rejected, max(reached, default=0.0), max(needed, default=1.0))
+
+
+def smallest_faults(strength: dict[str, float], q: float, against: float) -> Sees:
+    """Return the relative faults that are rejected with 95 %; ``against`` : the drift in directions without noise, over rounding.
+
+    With the noise, v = (1 + delta)^2 times the variance, the spread of z grows too: (v - 1) s / 2 = q + 1.645 v. With the rate,
+    u^2 = 1 + delta: s (u^2 - 1) = q + 1.645 u.
+    """
+    noise, drift, rate = (strength[name] for name in (NOISE, DRIFT, RATE))
+    hidden = [(q + ONE_SIDED) / drift] if drift > 0.0 else []
+    hidden += [1.0 / against] if against > 1.0 else []
+    v = (q + noise / 2.0) / (noise / 2.0 - ONE_SIDED) if noise > 2.0 * ONE_SIDED else None
+    u = (ONE_SIDED + math.sqrt(ONE_SIDED**2 + 4.0 * rate * (rate + q))) / (2.0 * rate) if rate > 0.0 else None
+    return Sees(
+        None if v is None else math.sqrt(v) - 1.0, min(hidden, default=None), None if u is None else u * u - 1.0
+    )
 
 
 def sensitivities(law: StepLaw, sums: Sums) -> dict[str, float]:
