@@ -87,12 +87,18 @@ def largest_normal(covariance: Array, level: float = LEVEL) -> float:
 
 
 def judge_sampled(
-    discrepancy: Array, covariance: Array, scale: Array, delta: float, trials: int, level: float = LEVEL
+    discrepancy: Array,
+    covariance: Array,
+    scale: Array,
+    delta: float,
+    trials: int,
+    level: float = LEVEL,
+    truncation: Array | float = 0.0,
 ) -> Judged:
-    """Judge simulated discrepancies; covariance : (J, J), of the discrepancies."""
+    """Judge simulated discrepancies; covariance : (J, J), of the discrepancies; truncation : of those without noise."""
     variance = np.diag(covariance)
-    stuck = ~(variance > 0.0)  # never varied: right to rounding, or wrong for sure
-    if np.any(stuck & (np.abs(discrepancy) > ROUNDING)):
+    stuck = ~(variance > 0.0)  # never varied: right to rounding and truncation, or wrong for sure
+    if np.any(stuck & (np.abs(discrepancy) > ROUNDING + truncation)):
         return Judged("rejected", discrepancy, np.sqrt(variance), float("inf"), float("inf"), None)
     live = ~stuck
     a, se, unit = discrepancy[live], np.sqrt(variance[live]), scale[live]
@@ -128,7 +134,9 @@ def limit_from_samples(h: Sequence[float], tallies: Sequence[Tally], limit: Arra
     covariance = sum(w**2 * tally.covariance / tally.trials for w, tally in zip(c, tallies, strict=True))
     use = slice(0, tested)
     scale = np.sqrt(np.diag(tallies[-1].covariance))
-    return judge_sampled((c @ d)[use], np.asarray(covariance)[use, use], scale[use], delta, tallies[0].trials)
+    cut = np.abs((c - weights(h, DEGREE - 1)) @ d)[use]
+    noise = np.asarray(covariance)[use, use]
+    return judge_sampled((c @ d)[use], noise, scale[use], delta, tallies[0].trials, truncation=cut)
 
 
 def limit_from_exact(

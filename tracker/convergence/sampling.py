@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 LEVEL_ROLE = 101  # of the seeds of the rungs: a stream of its own, far from the roles of the simulation
 SHARD = 1000  # trials
+ROUNDING = 1e-12  # of a mean: a smaller standard deviation is none
 WATCHED_FLOATS = 2_000_000  # of the paths of a shard whose every step is looked at: 16 MB
 
 
@@ -147,7 +148,10 @@ def _joined(parts: list[Tally]) -> Tally:
         both = trials + part.trials
         squares = squares + part.covariance + np.outer(gap, gap) * (trials * part.trials / both)
         mean, trials = mean + gap * (part.trials / both), both
+    covariance = squares / max(1, trials - 1)
+    flat = np.diag(covariance) <= (ROUNDING * np.abs(mean)) ** 2  # equal in all trials, but for the rounding of sums
+    covariance[flat], covariance[:, flat] = 0.0, 0.0
     theta = np.concatenate([part.theta for part in parts])
     mode = np.concatenate([part.mode for part in parts])
     sums = [part.steps for part in parts if part.steps is not None]
-    return Tally(trials, mean, squares / max(1, trials - 1), theta, mode, joined(sums) if sums else None)
+    return Tally(trials, mean, covariance, theta, mode, joined(sums) if sums else None)
