@@ -68,6 +68,7 @@ class StepLaw(NamedTuple):
     noise : by mode; spread : of the start
     injected : (X,), the trace of the injected noise's covariance in the unit of the whole noise; of the gradient noise's
         where nothing is injected
+    overlap : (X + 1, X), in how many directions the noise of two modes varies together; the last row is the start's
     transitions : (X, X); exits : (X,), the chance to leave a mode; edges : of the ages of a visit
     """
 
@@ -75,6 +76,7 @@ class StepLaw(NamedTuple):
     noise: tuple[Whitening, ...]
     spread: Whitening
     injected: Array
+    overlap: Array
     transitions: Array
     exits: Array
     edges: Ints
@@ -145,7 +147,10 @@ def step_law(ladder: Ladder, rung: int = 0) -> StepLaw:
     alpha = field.alpha if scenario.chain is not None else 0.0
     a = exit_probability(field.Q, alpha)
     transitions = field.transitions if scenario.chain is not None else np.eye(len(noise))
-    return StepLaw(field, tuple(noise), whitening(field.covariance), np.array(injected), transitions, a, age_edges(a))
+    spread = whitening(field.covariance)
+    ranges = np.array([(each.back @ each.back.T).ravel() for each in (*noise, spread)])  # projectors
+    overlap = ranges @ ranges[:-1].T
+    return StepLaw(field, tuple(noise), spread, np.array(injected), overlap, transitions, a, age_edges(a))
 
 
 def path_floats(scenario: Scenario) -> int:
@@ -198,7 +203,7 @@ def gather(law: StepLaw, theta: Array, mode: Ints) -> Sums:
             extremes[AGAINST] = max(extremes[AGAINST], float((np.abs(drift @ outside).max(axis=1) / unit).max()))
         extremes[SIZE] = max(extremes[SIZE], float(size.max()))
     start, start_squares, with_noise = _start(law, theta[:, 0], x[:, 0], shared[:, 0], extremes)
-    overlap = np.array([[np.sum((p.back.T @ q.back) ** 2) for q in law.noise] for p in law.noise])
+    overlap = law.overlap
     surprise, chance = (then != x) - law.exits[x], (law.exits * (1.0 - law.exits))[x]
     return Sums(
         R,
@@ -236,9 +241,8 @@ def _start(law: StepLaw, theta: Array, x: Ints, first: Array, extremes: Array) -
     outside = raw - raw @ (spread.back @ spread.back.T)
     size = np.abs(theta).max() + np.abs(mean).max()
     extremes[STARTED] = float(np.abs(outside).max()) / max(ROUNDING * float(size), 1e-300)
-    overlap = np.array([np.sum((spread.back.T @ noise.back) ** 2) for noise in law.noise])
     product = np.sum((white @ spread.back.T) * first)
-    return white.sum(axis=0), white.T @ white, np.array([product, overlap[x].sum()])
+    return white.sum(axis=0), white.T @ white, np.array([product, law.overlap[-1, x].sum()])
 
 
 def _count(i: Ints, j: Ints, X: int) -> Array:
