@@ -3,7 +3,8 @@
 threads      the default: the kernels release the GIL, nothing is copied.
 processes    spawned, never forked (a fork copies locks that other threads hold); they load what this process compiled
              from the cache on disk.
-dask         a local cluster; ``dask:ADDRESS`` one that exists already. The program must be the same there.
+dask         a local cluster, on loopback only; ``dask:ADDRESS`` one that exists already (see ``cluster`` for tls://). The
+             program must be the same there.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tracker.runs.checkpoints import Checkpoint
-from tracker.runs.cluster import SECONDS_TO_ANSWER, NoScheduler, host_and_port
+from tracker.runs.cluster import connected, host_and_port
 from tracker.runs.storage import Stored
 from tracker.runs.workers import Payload, Task, pack, start_worker, work
 from tracker.simulate import simulate
@@ -180,18 +181,12 @@ class Dask:
                     worker_dashboard_address=None,
                     silence_logs=50,
                 )
-        self._client = self._connected(Client)
+        self._client = (
+            Client(self._cluster, set_as_default=False) if self._address is None else connected(self._address)
+        )
         threads = sum(worker["nthreads"] for worker in self._client.scheduler_info(n_workers=-1)["workers"].values())
         self.width = 2 * max(threads, self._workers if self._address is None else 1)
         self._pool = self._client.get_executor(pure=False, retries=0)
-
-    def _connected(self, client: Any) -> Any:
-        if self._address is None:
-            return client(self._cluster, set_as_default=False)
-        try:
-            return client(self._address, set_as_default=False, timeout=SECONDS_TO_ANSWER)
-        except OSError as error:  # something that is no scheduler
-            raise NoScheduler(self._address, str(error)) from None
 
     def submit(self, task: Task) -> Future[Stored]:
         """Begin a shard."""
