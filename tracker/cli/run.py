@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.text import Text
 
+from tracker.cli.apart import apart
 from tracker.cli.directory import drawn_from, written_by
 from tracker.cli.guard import FAILED, INVALID, REFUSED, USAGE, Refused, say
 from tracker.cli.progress import reporter
@@ -115,7 +116,8 @@ def write_page(result: Run | Sweep, folder: Path, wishes: Wishes) -> None:
     if not wishes.quiet:
         say("writing the report")
     with drawn_from(folder, "the page", shlex.join(again)):
-        result.report(result.path / PAGE)
+        page = result.path / PAGE
+        apart(lambda: result.report(page))
     if not wishes.json:
         console().print(Text(f"report: {result.path / PAGE}"))
 

@@ -128,7 +128,7 @@ def _warn(line: str) -> None:
 
 def _ready(scenario: Scenario, how: How) -> Problem:
     if not isinstance(how.executor, Executor):
-        refuse_if_silent(how.engine)  # before anything is prepared or written
+        refuse_if_silent(how.engine, scenario.packages)  # before anything is prepared or written
     how.progress(0.0, 1.0, "finding the minimisers")
     problem = prepare(scenario)
     compile_kernels(problem, lambda note: how.progress(0.0, 1.0, note))

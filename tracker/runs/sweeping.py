@@ -133,7 +133,7 @@ def sweep(
     """
     points = points_of(scenario)
     if not isinstance(executor, Executor):
-        refuse_if_silent(engine)  # once for all points, not one failure for each
+        refuse_if_silent(engine, scenario.packages)  # once for all points, not one failure for each
     how = How(executor, engine, progress, notice)
     if out is None:
         return Sweep(scenario, axes_of(scenario), _all(points, None, how, tell))

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 LARGEST_FILE = 200_000  # bytes
 DEEPEST = 16  # the deepest key there is, a matrix in a sweep, has 5 levels
 
-# Strings and comments, each to its end or to the end of the text, so that one pass is enough.
+# Strings and comments, each to its end or to the end of the text, so that one pass is enough. A string in three quotes may
+# end in five: the first two are its own.
 _OPAQUE = re.compile(
-    r'"""(?:\\.|[^\\])*?(?:"""|\Z)|\'\'\'.*?(?:\'\'\'|\Z)|"(?:\\.|[^"\\\n])*(?:"|$)|\'[^\'\n]*(?:\'|$)|#[^\n]*',
+    r'"""(?:\\.|[^\\])*?(?:"{3,5}|\Z)|\'\'\'.*?(?:\'{3,5}|\Z)|"(?:\\.|[^"\\\n])*(?:"|$)|\'[^\'\n]*(?:\'|$)|#[^\n]*',
     re.DOTALL | re.MULTILINE,
 )
 

@@ -134,7 +134,7 @@ def aliased_records(scenario: Scenario) -> list[str]:
     found = []
     for keys in scenario.modes:
         if isinstance(keys, MixtureKeys) and keys.data == "sweep":
-            length, every = keys.stored_data().size, scenario.record_every
+            length, every = keys.horizon, scenario.record_every
             met = length // math.gcd(length, every)
             if met < length * FEW_PLACES:
                 better = next(n for n in itertools.count(every + 1) if math.gcd(n, length) == 1)
