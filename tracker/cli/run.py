@@ -16,7 +16,8 @@ from tracker.cli.directory import drawn_from, written_by
 from tracker.cli.guard import FAILED, INVALID, REFUSED, USAGE, Refused, say
 from tracker.cli.progress import reporter
 from tracker.cli.show import console, number, print_json, print_table, with_error
-from tracker.reports.words import counted
+from tracker.metrics.averages import FEWEST
+from tracker.reports.words import counted, no_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -161,6 +162,8 @@ def print_summary(summary: Mapping[str, Any], path: Path | None) -> None:
     about = summary["scenario"]
     screen.print(Text(f"{about['name']}: {size_of(about)}"))
     print_table(screen, HEAD, [_row(sampler) for sampler in summary["samplers"]], spare=SPARE)
+    if about["trials"] < FEWEST:
+        screen.print(Text(no_interval(about["trials"])))
     for line in (*_chain_lines(summary.get("chain")), *_regime_lines(summary.get("regime"))):
         screen.print(Text(line))
     if path is not None:
@@ -187,7 +190,10 @@ def _row(sampler: Mapping[str, Any]) -> tuple[str, ...]:
 def _recovery(recovery: Mapping[str, Any] | None) -> str:
     if recovery is None or recovery.get("median") is None:
         return "-"
-    return f"{number(recovery['median'])} [{number(recovery.get('low'))}, {number(recovery.get('high'))}]"
+    if recovery.get("low") is None and recovery.get("high") is None:
+        return number(recovery["median"])
+    low, high = (number(recovery[end]) if recovery.get(end) is not None else "not reached" for end in ("low", "high"))
+    return f"{number(recovery['median'])} [{low}, {high}]"
 
 
 def _chain_lines(chain: Mapping[str, Any] | None) -> Iterator[str]:

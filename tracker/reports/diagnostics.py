@@ -13,7 +13,7 @@ from tracker.metrics.averages import distance_to_nearest
 from tracker.metrics.skewness import noise_ratio
 from tracker.reports.exhibit import Exhibit, Table
 from tracker.reports.style import MUTED, RULE, figure, log_axis
-from tracker.reports.words import counted, listed, number
+from tracker.reports.words import listed, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +27,6 @@ KEY, QUESTION = "diagnostics", "Is anything wrong with the run?"
 LOOKED_AT = 50  # trials whose S enters the noise ratio, and whose records are recomputed
 LIMITS_AT = 10  # different S of these that enter the stability limit
 SMALLEST = 1e-6  # of the axes
-FEW_RECORDS = 2  # after burn-in: an average over no more is one of moments, not of time
 AS_STIFF = 1.0 - 1e-6  # of the largest curvature: directions that share it count as one
 
 
@@ -173,12 +172,6 @@ def _caption(view: View, found: dict[str, Health]) -> str:
     diverged = sum(int(view.summary[name]["diverged"]) for name in view.samplers)
     total = view.trials * len(view.samplers)
     parts = [*_about_noise(found), *_about_steps(view, found), f"{diverged or 'none'} of {total} trials diverged"]
-    records = int(view.averaged.sum())
-    if records <= FEW_RECORDS:
-        parts.append(
-            f"excess costs mean little: they rest on {counted(records, 'record')} of each trial "
-            f"(record_every = {view.scenario.record_every})"
-        )
     difference = recomputed_difference(view)
     if difference is not None:
         parts.append(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.metrics.averages import Budget, half_width
+from tracker.metrics.averages import Budget, mean_interval
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.style import INK, MUTED, RULE, figure, legend, log_axis
 from tracker.reports.words import listed, number, plain
@@ -161,11 +161,13 @@ def _curves(ax: Axes, view: View, known: dict[str, Theory]) -> None:
         ax.plot(steps, errors, color=look.color, linestyle=look.linestyle)
         ax.plot([t.best], [t.least], "*", color=look.color, markersize=10)  # nan is not drawn
         if row["mean"] is not None:
-            reach = 0.0 if row["stderr"] is None else float(half_width(row["stderr"], view.lasting(name)))
+            stderr = np.nan if row["stderr"] is None else row["stderr"]
+            lower, upper = mean_interval(row["mean"], stderr, view.lasting(name), "positive")
+            reach = np.nan_to_num([[row["mean"] - lower], [upper - row["mean"]]])
             ax.errorbar(
                 [t.problem.epsilon],
                 [row["mean"]],
-                yerr=[reach],
+                yerr=reach,
                 fmt=look.marker,
                 color=look.color,
                 markeredgecolor=INK,

@@ -90,7 +90,7 @@ def overview(view: View) -> Shown:
         ))  # fmt: skip
     columns = ("sampler", "tracking error", "gap closed", "excess cost", "in target", "recovery", "diverged")
     caption = (
-        "Averages over time and trials, ± standard errors over trials; recovery is the median number of steps from a switch to the "
-        "target. frozen stands still, oracle knows the mode."
+        "Averages over time and trials, ± standard errors over trials; recovery is the median number of steps from a switch that "
+        "led out of the target to the target. frozen stands still, oracle knows the mode."
     )
     return Shown(caption, Table(columns, tuple(rows)))

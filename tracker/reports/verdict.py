@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.metrics.averages import CONFIDENCE, confidence_of_each
+from tracker.metrics.averages import CONFIDENCE, FEWEST, confidence_of_each
 from tracker.metrics.paired import Paired, gap_closed, ratio_of_means
 from tracker.names import FROZEN, ORACLE
 from tracker.reports.contests import confidence_of_best
@@ -14,7 +14,7 @@ from tracker.reports.diagnostics import recomputed_difference
 from tracker.reports.dwells import counts_of, suspicions
 from tracker.reports.exhibit import Answer, Verdict
 from tracker.reports.skew_path import at_bounds, moving
-from tracker.reports.words import counted, interval, listed, number, percent
+from tracker.reports.words import counted, interval, listed, no_interval, number, percent
 from tracker.scenario.stability import aliased_records, doubtful_targets
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from tracker.reports.diagnostics import Health
     from tracker.reports.view import View
 
-FEW_TRIALS = 10
+FEW_TRIALS = 20  # below it intervals cover less than they say
+FEW_SWITCHES = 10
 HOT = 0.1  # gradient noise over injected noise that is worth a word
 NEAR_LIMIT = 0.5  # step over stability limit that is worth a word
 MOSTLY_CENSORED = 0.5
@@ -61,8 +62,8 @@ def did_it_track(view: View) -> Answer:
     if not np.isfinite(closed.estimate):
         return Answer(question, "unclear", "standing still has no error that could be made smaller.", "warn")
     if not np.isfinite(closed.low):
-        why = "one trial" if view.trials == 1 else f"one of {view.trials} trials did not diverge"
-        return Answer(question, "unclear", f"{facts} ({why}, so no interval).", "warn")
+        left = "" if closed.trials == view.trials else f" (of {view.trials}, the others diverged)"
+        return Answer(question, "unclear", f"{facts}: {no_interval(closed.trials)}{left}.", "warn")
     chosen = f", widened for the choice among {among} samplers" if among > 1 else ""
     facts += f" (95 % interval {percent(closed.low)} to {percent(closed.high)}{chosen})."
     if closed.low > MOST:
@@ -103,8 +104,9 @@ def which_sampler(view: View) -> Answer:
     if not others:
         alone = f"the only one with a trial that did not diverge.{gone}" if lost else "the only one in this run."
         return Answer(question, best, alone)
-    if view.trials < 2:
-        return Answer(question, "undecided", f"one trial cannot tell samplers apart.{gone}", "warn")
+    if view.trials < FEWEST:
+        few = f"{counted(view.trials, 'trial')} cannot tell samplers apart: that takes {FEWEST}."
+        return Answer(question, "undecided", f"{few}{gone}", "warn")
     confidence = confidence_of_best([len(alive)])
     found = {name: _against(view, best, name, confidence) for name in others}
     level = [name for name, pair in found.items() if not pair.high < 1.0]
@@ -128,7 +130,7 @@ def _how_much(best: str, other: str, pair: Paired) -> str:
         return f"Against {other} there is no ratio: {why}."
     head = f"Against {other}, the next one, its error is {number(pair.estimate)} times as large"
     if not np.isfinite(pair.low):
-        return f"{head} (in the one trial in which neither diverged, so no interval)."
+        return f"{head} (in {counted(pair.trials, 'trial')} in which neither diverged; an interval takes {FEWEST})."
     return f"{head} (interval {interval(pair.low, pair.high)}, smaller in {pair.wins} of {pair.trials} trials)."
 
 
@@ -202,7 +204,7 @@ def _about_the_chain(view: View) -> Iterator[str]:
     if counts is not None:
         for suspicion in suspicions(view, counts):
             yield f"{suspicion[0].upper()}{suspicion[1:]}: the chain is not the one that was asked for."
-    if len(view.modes) > 1 and view.switches < FEW_TRIALS and view.scenario.schedule is None:
+    if len(view.modes) > 1 and view.switches < FEW_SWITCHES and view.scenario.schedule is None:
         yield f"Only {counted(view.switches, 'switch', 'switches')} in the whole run: re-acquisition is hardly measured."
     if view.has_targets and view.switches:
         shares = {name: view.summary[name]["recovery"]["censored"] for name in view.samplers}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import errno
 import hashlib
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from tracker.runs import files
-from tracker.runs.result import DIMENSIONS, LEADING, RENAMED
+from tracker.runs.result import AXES_BEFORE, DIMENSIONS, LEADING, MISSING_BEFORE, RENAMED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -56,18 +56,18 @@ def write_result(path: Path, dataset: xarray.Dataset, expected_hash: str) -> Non
 def read_result(path: Path) -> dict[str, NDArray[Any]]:
     """Return the arrays; whatever a damaged file makes of the reader comes through."""
     with _opened(path) as array_of:
-        return {name: array_of(name) for name in ("trial", *DIMENSIONS)}
+        return {name: array for name in ("trial", *DIMENSIONS) if (array := array_of(name)) is not None}
 
 
 def _stored_hash(path: Path) -> str:
     """Return the hash over what the file holds, one array in memory at a time."""
     with _opened(path) as array_of:
-        return _hash(sorted(("trial", *DIMENSIONS)), array_of)
+        return _hash(sorted(("trial", *DIMENSIONS)), cast("Callable[[str], NDArray[Any]]", array_of))
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Callable[[str], NDArray[Any]]]:
-    """Undo what ``Run.dataset`` does to the arrays: other names, other order of axes.
+def _opened(path: Path) -> Iterator[Callable[[str], NDArray[Any] | None]]:
+    """Undo what ``Run.dataset`` does to the arrays: other names, other order of axes. None for what an older run lacks.
 
     Read without decoding (a nan with other bits would come back as another nan), and without the 0.2 seconds that
     xarray needs to understand any file: the order of the axes is known.
@@ -76,10 +76,13 @@ def _opened(path: Path) -> Iterator[Callable[[str], NDArray[Any]]]:
 
     with h5py.File(path, "r") as found:
 
-        def array_of(name: str) -> NDArray[Any]:
-            axes = DIMENSIONS.get(name, (name,))
-            stored = [*(axis for axis in LEADING if axis in axes), *(axis for axis in axes if axis not in LEADING)]
+        def array_of(name: str) -> NDArray[Any] | None:
+            if name in MISSING_BEFORE and name not in found:
+                return None
             array = found[RENAMED.get(name, name)][()]
+            axes = DIMENSIONS.get(name, (name,))
+            axes = axes if array.ndim == len(axes) else AXES_BEFORE[name]
+            stored = [*(axis for axis in LEADING if axis in axes), *(axis for axis in axes if axis not in LEADING)]
             return np.ascontiguousarray(array.transpose([stored.index(axis) for axis in axes]))
 
         yield array_of

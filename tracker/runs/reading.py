@@ -11,6 +11,7 @@ from tracker.runs.errors import CorruptRun, RunDiffers
 from tracker.runs.identity import continuing, differences, manifest_of, sha256
 from tracker.runs.locking import living_holder
 from tracker.runs.netcdf import array_hash, read_result
+from tracker.runs.older import completed, is_older, with_all_keys
 from tracker.runs.records import SCENARIO
 from tracker.runs.result import Run
 from tracker.runs.storage import MANIFEST, RESULT, SUMMARY, hash_of_file, read_manifest
@@ -54,7 +55,10 @@ def open_run(path: str | Path, scenario: Scenario | None = None, plugins: Sequen
     arrays = _arrays(path, manifest)
     if array_hash(arrays) != summary.get("hash"):
         raise CorruptRun(path, f"{RESULT} does not hold the arrays whose hash is in {SUMMARY}")
-    return Run(scenario, summary, arrays, prepare(scenario), path)
+    problem = prepare(scenario)
+    if is_older(arrays):
+        arrays, summary = completed(arrays, problem), with_all_keys(summary)
+    return Run(scenario, summary, arrays, problem, path)
 
 
 def not_finished(what: str, path: Path, manifest: Manifest) -> str:

@@ -106,6 +106,8 @@ def _times(parts: Parts) -> Iterator[str]:
     burn_in = parts.get("burn_in", 0)
     if burn_in >= steps:
         yield f"burn_in: {burn_in} must be less than steps = {steps}"
+    if (every := parts.get("record_every", 1)) > steps:
+        yield f"record_every: {every} must be at most steps = {steps}"
     for index, event in enumerate(parts.get("interventions", ())):
         if event is not None and event.at >= steps:
             yield f"interventions[{index}].at: {event.at} must be less than steps = {steps}"

@@ -139,8 +139,8 @@ def aliased_records(scenario: Scenario) -> list[str]:
             if met < length * FEW_PLACES:
                 better = next(n for n in itertools.count(every + 1) if math.gcd(n, length) == 1)
                 found.append(
-                    f'record_every: {every} meets {met} of the {length} observations that mode "{keys.name}" sweeps over: excess '
-                    f"costs and densities are those there, not averages over a sweep; {better} meets all"
+                    f'record_every: {every} meets {met} of the {length} observations that mode "{keys.name}" sweeps over: recorded '
+                    f"points and densities are those there, not averages over a sweep; {better} meets all"
                 )
     return found
 
