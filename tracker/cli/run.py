@@ -15,6 +15,7 @@ from tracker.cli.directory import drawn_from, written_by
 from tracker.cli.guard import FAILED, INVALID, REFUSED, USAGE, Refused, say
 from tracker.cli.progress import reporter
 from tracker.cli.show import console, number, print_json, print_table, with_error
+from tracker.metrics.families import family
 from tracker.reports.words import counted
 
 if TYPE_CHECKING:
@@ -197,6 +198,9 @@ def _chain_lines(chain: Mapping[str, Any] | None) -> Iterator[str]:
         rate, ages = (f"p = {p:.2g}" if (p := dwell.get(key)) is not None else "no test" for key in P_VALUES)
         mean = f"mean dwell {number(dwell['mean'])}, expected {number(dwell['expected'])} ({rate})"
         yield f"  {dwell['mode']}: {mean}; geometric: {ages}; {counts}"
+    together = family(dwell.get(key) for dwell in chain.get("dwell") or () for key in P_VALUES)
+    if together.tests > 1:
+        yield f"  smallest p of {together.tests} tests, times {together.tests}: {together.corrected:.2g}"
 
 
 def _regime_lines(regime: Sequence[Mapping[str, Any]] | None) -> Iterator[str]:

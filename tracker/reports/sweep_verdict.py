@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tracker.metrics.families import family
 from tracker.names import BASELINES
 from tracker.reports.contests import rows_of
 from tracker.reports.dwells import SUSPICIOUS
@@ -14,13 +15,17 @@ from tracker.reports.verdict import FEW_TRIALS, MOST, MOSTLY_CENSORED, trust
 from tracker.reports.words import counted, interval, listed, number, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tracker.reports.contests import Candidate, Contest
     from tracker.runs.sweeping import Outcome, Sweep
 
 MOST_NAMED = 6  # worlds, points or samplers in one sentence
 NOTHING = "no point came to an end without divergence."
+ABOUT_VISITS = {  # a p-value of a mode in a summary, and what is wrong where it is small
+    "rate_p_value": "a mode is not left as often as alpha and Q say",
+    "p_value": "the visits to a mode do not look geometric",
+}
 FINE = "No point failed or diverged, and no check of the trials and the chain found anything."
 
 
@@ -191,14 +196,7 @@ def _warnings(sweep: Sweep) -> Iterator[str]:
 
 def _about_the_chain(outcomes: Sequence[Outcome]) -> Iterator[str]:
     chains = [(outcome, (outcome.summary or {}).get("chain") or {}) for outcome in outcomes]
-    strange = [
-        outcome
-        for outcome, chain in chains
-        for dwell in chain.get("dwell", ())
-        if dwell["p_value"] is not None and dwell["p_value"] < SUSPICIOUS / len(outcomes)
-    ]
-    if strange:
-        yield f"{_points(strange)}: the visits to a mode do not look geometric, so the chain is not the one that was asked for."
+    yield from _strange_visits(chains)
     still = [
         outcome
         for outcome, chain in chains
@@ -209,6 +207,21 @@ def _about_the_chain(outcomes: Sequence[Outcome]) -> Iterator[str]:
     lost = [outcome for outcome in outcomes if _mostly_censored(outcome)]
     if lost:
         yield f"{_points(lost)}: more than half of the waits for re-acquisition were cut off by the next switch."
+
+
+def _strange_visits(chains: Sequence[tuple[Outcome, Mapping[str, Any]]]) -> Iterator[str]:
+    """Tell at which points the visits are hardly those of the given law, corrected for all tests of all modes of all points."""
+    dwells = [(outcome, dwell) for outcome, chain in chains for dwell in chain.get("dwell", ())]
+    together = family(dwell.get(key) for _, dwell in dwells for key in ABOUT_VISITS)
+    for key, fact in ABOUT_VISITS.items():
+        known = [(outcome, together.correct(dwell[key])) for outcome, dwell in dwells if dwell.get(key) is not None]
+        strange = [(outcome, p) for outcome, p in known if p < SUSPICIOUS]
+        if strange:
+            least = number(min(p for _, p in strange), 2)
+            yield (
+                f"{_points([outcome for outcome, _ in strange])}: {fact}, so the chain is not the one that was asked for "
+                f"(smallest p = {least}, corrected for {counted(together.tests, 'test')}: points × modes × 2)."
+            )
 
 
 def _mostly_censored(outcome: Outcome) -> bool:
