@@ -11,8 +11,10 @@ from tracker.names import BASELINES
 from tracker.reports.contests import rows_of
 from tracker.reports.dwells import SUSPICIOUS
 from tracker.reports.exhibit import Answer, Verdict
+from tracker.reports.steps import at_steps
+from tracker.reports.tuning import tunes
 from tracker.reports.verdict import FEW_TRIALS, MOST, MOSTLY_CENSORED, trust
-from tracker.reports.words import counted, interval, listed, number, percent
+from tracker.reports.words import counted, interval, listed, number, percent, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -52,10 +54,31 @@ def which_sampler(found: Sequence[Contest]) -> Answer:
         rivals = list(dict.fromkeys(name for contest in level for name in contest.samplers))
         parts.append(f"the trials do not tell {listed(rivals)} apart {_at(level, found)}")
     apart = "" if level else " The trials tell the best from every other sampler."
-    facts = f"{'; '.join(parts)}.{apart}{_example(found)}"
+    facts = f"{'; '.join(parts)}.{apart}{_example(found)} {_steps(found)}"
     if level:
         return Answer(question, "undecided" if not decided else "partly decided", facts, "warn")
     return Answer(question, next(iter(decided)) if len(decided) == 1 else "it depends", facts, "good")
+
+
+def _steps(found: Sequence[Contest]) -> str:
+    """Say at which steps the samplers were compared: the one of the file, or the best of those that were tried."""
+    steps: dict[str, list[float]] = {}
+    tried: set[str] = set()
+    for contest in found:
+        for name in dict.fromkeys(candidate.sampler for candidate in _all(contest)):
+            own = [candidate for candidate in _all(contest) if candidate.sampler == name]
+            steps.setdefault(name, []).append(min(own, key=lambda one: one.error.mean).epsilon)
+            tried.update(name for one in own if any(tunes(axis) for axis, _ in one.places))
+    if not tried and all(len(set(some)) == 1 for some in steps.values()):
+        return f"At these steps: {at_steps({name: some[0] for name, some in steps.items()})}."
+    ranges = [f"{name} at epsilon = {_range(some)}" for name, some in steps.items()]
+    more = f", {len(ranges) - MOST_NAMED} more in the table" if len(ranges) > MOST_NAMED else ""
+    return f"Each stands at its own best step of those tried: {', '.join(ranges[:MOST_NAMED])}{more}."
+
+
+def _range(steps: Sequence[float]) -> str:
+    low, high = plain(min(steps)), plain(max(steps))
+    return low if low == high else f"{low} to {high}"
 
 
 def _won(name: str, won: Sequence[Contest], found: Sequence[Contest]) -> Iterator[str]:
@@ -157,7 +180,7 @@ def did_it_track(found: Sequence[Contest]) -> Answer | None:
     ends = [low] if low is high else [low, high]
     where = len(ends) == 2 or len(known) == 1
     share = " to ".join(
-        f"{percent(gap.estimate)}{_for(contest) if where else ''} (95 % interval {percent(gap.low)} to {percent(gap.high)})"
+        f"{percent(gap.estimate)}{_for(contest) if where else ''} with {_named(contest.best)} (95 % interval {percent(gap.low)} to {percent(gap.high)})"
         for contest, gap in ends
     )
     facts = f"Of the gap between standing still and knowing the mode the best closes {'from ' * (len(ends) - 1)}{share}"
@@ -170,6 +193,14 @@ def did_it_track(found: Sequence[Contest]) -> Answer | None:
         return Answer("Did it track?", "yes", f"{facts}.", "good")
     tail = f"; more than half of it {_in(most, [contest for contest, _ in known])}" if most and len(known) > 1 else ""
     return Answer("Did it track?", "partly" if some else "no", f"{facts}{tail}.", "warn" if some else "bad")
+
+
+def _named(best: Candidate) -> str:
+    return (
+        best.label
+        if any(tunes(axis) for axis, _ in best.places)
+        else f"{best.label} at epsilon = {plain(best.epsilon)}"
+    )
 
 
 def _for(contest: Contest) -> str:

@@ -13,6 +13,7 @@ from tracker.metrics.switches import restricted_mean
 from tracker.names import BASELINES
 from tracker.reports.style import Look, looks
 from tracker.reports.words import counted, listed
+from tracker.runs.steps import steps_over_limits
 from tracker.runs.summary import ERROR, INSIDE, SQUARE, per_step
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tracker.reports.regime import Theory
     from tracker.runs import Run
     from tracker.scenario import Mode, Scenario
 
@@ -129,6 +131,23 @@ class View:
             name: listed([counted(row[key], noun) for key, noun in kinds if row[key]]) for name, row in calls.items()
         }
         return {name: text for name, text in found.items() if text}
+
+    @cached_property
+    def epsilons(self) -> dict[str, float]:
+        """The step of each sampler."""
+        return {keys.name: keys.epsilon for keys in self.scenario.samplers}
+
+    @cached_property
+    def steps_over_limits(self) -> dict[str, float]:
+        """Each step over its stability limit; nan where that is not known."""
+        return steps_over_limits(self.run.problem, self.arrays)
+
+    @cached_property
+    def theories(self) -> tuple[dict[str, Theory], dict[str, str]]:
+        """What is known exactly, by sampler, and why not for the others: solved once for all exhibits."""
+        from tracker.reports.regime import theories
+
+        return theories(self)
 
     # --- one number per trial and sampler, shape (T, S)
 

@@ -14,6 +14,7 @@ from tracker.metrics.averages import final_moments, over_trials, pooled_moments,
 from tracker.metrics.recovery import recovery
 from tracker.plain import jsonable
 from tracker.runs.netcdf import array_hash
+from tracker.runs.steps import steps_over_limits
 from tracker.scenario import classifies, regimes
 
 if TYPE_CHECKING:
@@ -32,10 +33,11 @@ __all__ = ["ERROR", "INSIDE", "SQUARE", "STEPS", "per_step", "summarise", "track
 
 def summarise(problem: Problem, arrays: Arrays, seconds: NDArray[np.float64]) -> dict[str, Any]:
     """Return the summary of a run from its arrays; axes are (trial, sampler, ...)."""
-    scenario = problem.scenario
+    scenario, relative = problem.scenario, steps_over_limits(problem, arrays)
     samplers = [
         {
             **summarise_sampler(problem, arrays, n, contestant),
+            "step_over_limit": relative.get(contestant.name),
             **summarise_accuracy(problem, arrays, n),
             "steps_per_second": _speed(problem, arrays, n, seconds[n]),
         }
