@@ -15,8 +15,9 @@ from tracker.cli.apart import apart
 from tracker.cli.directory import drawn_from, written_by
 from tracker.cli.guard import FAILED, INVALID, REFUSED, USAGE, Refused, say
 from tracker.cli.progress import reporter
-from tracker.cli.show import console, number, print_json, print_table, with_error
+from tracker.cli.show import console, evaluates, number, print_json, print_table, step_cell, with_error
 from tracker.metrics.averages import FEWEST
+from tracker.metrics.families import family
 from tracker.reports.words import counted, no_interval
 
 if TYPE_CHECKING:
@@ -26,8 +27,11 @@ if TYPE_CHECKING:
     from tracker.scenario import Scenario
 
 DEFAULT_FOLDER = Path("reports")
-HEAD = ("sampler", "tracking error", "mean square", "excess cost", "recovery [95 %]", "diverged", "steps/s")
-SPARE = ("steps/s", "mean square", "excess cost")  # on a narrow terminal
+HEAD = (
+    "sampler", "epsilon", "of its limit", "a step takes", "tracking error", "mean square", "excess cost", "recovery [95 %]",
+    "diverged", "steps/s",
+)  # fmt: skip
+SPARE = ("steps/s", "mean square", "excess cost", "a step takes", "of its limit")  # on a narrow terminal
 P_VALUES = ("rate_p_value", "p_value")  # is a mode left as often as the law says, and at every age alike
 
 
@@ -178,6 +182,9 @@ def size_of(about: Mapping[str, Any]) -> str:
 def _row(sampler: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         sampler["name"],
+        number(sampler.get("epsilon")),
+        step_cell(sampler),
+        evaluates(sampler.get("evaluations")),
         with_error(sampler.get("tracking_error")),
         with_error(sampler.get("mean_square_error")),
         with_error(sampler.get("excess_cost")),
@@ -205,6 +212,9 @@ def _chain_lines(chain: Mapping[str, Any] | None) -> Iterator[str]:
         rate, ages = (f"p = {p:.2g}" if (p := dwell.get(key)) is not None else "no test" for key in P_VALUES)
         mean = f"mean dwell {number(dwell['mean'])}, expected {number(dwell['expected'])} ({rate})"
         yield f"  {dwell['mode']}: {mean}; geometric: {ages}; {counts}"
+    together = family(dwell.get(key) for dwell in chain.get("dwell") or () for key in P_VALUES)
+    if together.tests > 1:
+        yield f"  smallest p of {together.tests} tests, times {together.tests}: {together.corrected:.2g}"
 
 
 def _regime_lines(regime: Sequence[Mapping[str, Any]] | None) -> Iterator[str]:

@@ -83,6 +83,7 @@ def compare_waits(
     edges: NDArray[np.int64],
     horizon: float,
     price: tuple[float, float] = (1.0, 1.0),
+    confidence: float = CONFIDENCE,
 ) -> ComparedWaits:
     """Compare the waits (T, X, bins, 2) of two samplers by their pooled restricted means, each times its ``price`` per step.
 
@@ -112,18 +113,18 @@ def compare_waits(
     def gap(counts: Array) -> Array:
         return np.asarray(-np.diff(means(counts), axis=-1)[..., 0])
 
-    times, by = (_jackknife(function, both, wins, trials) for function in (logarithm, gap))
+    times, by = (_jackknife(function, both, wins, trials, confidence) for function in (logarithm, gap))
     with np.errstate(over="ignore"):
         estimate, low, high = (float(np.exp(end)) for end in times[:3])
     return ComparedWaits(Paired(estimate, low, high, wins, trials), by)
 
 
-def _jackknife(statistic: Callable[[Array], Array], groups: Array, wins: int, trials: int) -> Paired:
+def _jackknife(statistic: Callable[[Array], Array], groups: Array, wins: int, trials: int, confidence: float) -> Paired:
     """Return the statistic of all trials with Student's interval over its pseudo-values."""
     estimate = float(statistic(groups.sum(axis=0)))
     values = _pseudo_values(statistic, groups)
     stderr = values.std(ddof=1) / np.sqrt(values.size) if values.size > 1 else np.nan
-    reach = float(half_width(stderr, values.size, CONFIDENCE))
+    reach = float(half_width(stderr, values.size, confidence))
     return Paired(estimate, estimate - reach, estimate + reach, wins, trials)
 
 

@@ -10,11 +10,12 @@ from tracker.metrics.averages import FEWEST, over_trials
 from tracker.metrics.paired import Paired, difference, ratio_of_means
 from tracker.metrics.switches import compare_waits, pooled_mean
 from tracker.names import BASELINES
-from tracker.reports.exhibit import Exhibit, Section, Table
+from tracker.reports.exhibit import Exhibit, Section, Shown, Table
 from tracker.reports.page import render
+from tracker.reports.steps import evaluations, over_limit, steps_of_both
 from tracker.reports.style import INK, MUTED, RULE, figure, short
 from tracker.reports.view import View
-from tracker.reports.words import counted, interval, listed, number
+from tracker.reports.words import counted, interval, listed, number, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -132,10 +133,61 @@ def page(first: Run, second: Run, changes: Sequence[Change]) -> str:
     names = {id(run): run.path.name if run.path is not None else run.scenario.name for run in (first, second)}
     title = f"{names[id(second)]} against {names[id(first)]}"
     subtitle = f"{len(first.arrays['trial'])} paired trials × {first.scenario.steps} steps, seed {first.scenario.seed}"
-    return render(title, subtitle, [Section("", (), (_exhibit(changes, View(first)),))])
+    return render(
+        title, subtitle, [Section("", (), (steps_table(first, second), _exhibit(changes, View(first), View(second))))]
+    )
 
 
-def _exhibit(changes: Sequence[Change], view: View) -> Exhibit:
+def steps(first: Run, second: Run) -> list[dict[str, Any]]:
+    """Return the step of each sampler of both runs, what it is of its stability limit, and what a step evaluates."""
+    views = {"first": View(first), "second": View(second)}
+    return [
+        {
+            "sampler": name,
+            **{
+                key: {
+                    "epsilon": view.epsilons[name],
+                    "step_over_limit": view.steps_over_limits[name],
+                    "evaluations": view.summary[name]["evaluations"],
+                }
+                for key, view in views.items()
+            },
+        }
+        for name in shared(first, second)
+        if name not in BASELINES
+    ]
+
+
+def steps_line(first: Run, second: Run) -> str:
+    """Return in a sentence at which steps the samplers stand."""
+    names = [name for name in shared(first, second) if name not in BASELINES]
+    one, two = ({name: View(run).epsilons[name] for name in names} for run in (first, second))
+    return f"At these steps: {steps_of_both(one, two)}."
+
+
+def steps_table(first: Run, second: Run) -> Shown:
+    """Return the steps as a table."""
+    columns = (
+        "sampler",
+        *(f"{what}, {run}" for run in ("first", "second") for what in ("ε", "ε / its limit", "a step evaluates")),
+    )
+    rows = tuple(
+        (
+            row["sampler"],
+            *(
+                cell
+                for run in ("first", "second")
+                for cell in (
+                    plain(row[run]["epsilon"]), over_limit(row[run]["step_over_limit"]), evaluations(row[run]["evaluations"]),
+                )
+            ),
+        )
+        for row in steps(first, second)
+    )  # fmt: skip
+    return Shown("Errors belong to a sampler at its step: the steps of both runs.", Table(columns, rows))
+
+
+def _exhibit(changes: Sequence[Change], view: View, second: View) -> Exhibit:
     drawn = [q for q in QUANTITIES if any(c.quantity == q and np.isfinite(c.ratio.estimate) for c in changes)] or [
         "tracking_error"
     ]
@@ -153,9 +205,8 @@ def _exhibit(changes: Sequence[Change], view: View) -> Exhibit:
         f"Paired ratios and differences of the second run to the first with 95 % intervals, for {len(names)} samplers and "
         f"{len(drawn)} quantities."
     )
-    return Exhibit(
-        "changes", "What changed from the first run to the second?", _caption(changes), alt, fig, _table(changes)
-    )
+    caption = f"{_caption(changes)} {steps_line(view.run, second.run)}"
+    return Exhibit("changes", "What changed from the first run to the second?", caption, alt, fig, _table(changes))
 
 
 def _ratios(ax: Axes, view: View, changes: Sequence[Change]) -> None:

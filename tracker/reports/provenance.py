@@ -44,7 +44,7 @@ def repeated_by(command: str, scenario: Scenario, rows: Sequence[tuple[str, str]
     items: tuple[Item, ...] = (
         Shown(
             "The same scenario and versions on the same machine give the same result, bit for bit.",
-            Table(("", ""), tuple(rows)),
+            Table(("what", "value"), tuple(rows)),
         ),
         Listing(f"Save the scenario below as a file{beside} and run it:", f"{command} {scenario.name}.toml"),
         Listing(f"{scenario.name}.toml", scenario.toml(), folded=True),

@@ -54,7 +54,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
     if view.scenario.chain is None:
         reason = "the modes follow a schedule." if view.scenario.schedule is not None else "one mode never switches."
         return Omitted(KEY, QUESTION, reason)
-    known, unknown = theories(view)
+    known, unknown = view.theories
     with figure(height=1.9 if not known else 4.4) as fig:
         axes = np.atleast_1d(fig.subplots(1 + bool(known), 1, height_ratios=[1.0, 2.6] if known else [1.0]))
         _scale(axes[0], view)
@@ -105,13 +105,7 @@ def _best(view: View, name: str, limit: float) -> tuple[float, float, str]:
     try:
         best = best_step(view.scenario, name)
     except (ValueError, ArithmeticError) as problem:
-        why = str(problem)
-        told = why.startswith(PLACE)  # else it is the root finder's: the error is level, but for rounding
-        return (
-            float("nan"),
-            float("nan"),
-            why.removeprefix(PLACE) if told else "none was found below the stability limit",
-        )
+        return float("nan"), float("nan"), str(problem).removeprefix(PLACE)
     if best.epsilon < NOT_FOUND * limit:
         return float("nan"), float("nan"), f"the error still falls at epsilon = {best.epsilon:.1g}"
     return best.epsilon, best.mean_square_error, ""

@@ -8,6 +8,7 @@ import numpy as np
 
 from tracker.names import BASELINES
 from tracker.reports.exhibit import Cell, Exhibit, Table
+from tracker.reports.steps import at_steps
 from tracker.reports.style import MUTED, PAPER, WIDTH, figure, legend, looks, names_below, shortened
 from tracker.reports.words import number
 from tracker.runs.tidy import METRICS
@@ -275,6 +276,8 @@ def _caption(drawn: Drawn, sweep: Sweep) -> str:
         sentences.append("Bars: ± 2 standard errors over trials.")
     else:
         sentences.append("Frames mark the best.")
+    if steps := _steps(sweep):
+        sentences.append(f"Steps: {steps}.")
     if drawn.held:
         sentences.append(f"Of the other axes only the first value is shown: {drawn.held}.")
     if lost := _without_waits(drawn):
@@ -284,6 +287,13 @@ def _caption(drawn: Drawn, sweep: Sweep) -> str:
         mark = "hollow or crossed" if len(drawn.axes) == 1 else "crossed"
         sentences.append(f"At {count} of {len(sweep.outcomes)} points trials diverged or the run failed: {mark}.")
     return " ".join(sentences)
+
+
+def _steps(sweep: Sweep) -> str:
+    """Return the samplers' steps where they differ and are not what is swept."""
+    epsilons = {keys.name: keys.epsilon for keys in sweep.outcomes[0].point.scenario.samplers}
+    swept = any(is_choice(axis) and axis.address.rpartition(".")[2] in ("samplers", "epsilon") for axis in sweep.axes)
+    return at_steps(epsilons) if len(set(epsilons.values())) > 1 and not swept else ""
 
 
 def _without_waits(drawn: Drawn) -> str:

@@ -14,7 +14,8 @@ from tracker.reports.diagnostics import recomputed_difference
 from tracker.reports.dwells import counts_of, suspicions
 from tracker.reports.exhibit import Answer, Verdict
 from tracker.reports.skew_path import at_bounds, moving
-from tracker.reports.words import counted, interval, listed, no_interval, number, percent
+from tracker.reports.steps import at_steps
+from tracker.reports.words import counted, interval, listed, no_interval, number, percent, plain
 from tracker.scenario.stability import aliased_records, doubtful_targets
 
 if TYPE_CHECKING:
@@ -51,12 +52,16 @@ def did_it_track(view: View) -> Answer:
     if view.switches == 0:
         what = "There was nothing to track: the mode never changed."
         error = view.summary[best]["tracking_error"]["mean"]
-        return Answer(question, "no switch", f"{what} {best} stayed {number(error)} from the minimiser on average.")
+        step = f" (epsilon = {plain(view.epsilons[best])})" if len(view.alive) > 1 else ""
+        return Answer(
+            question, "no switch", f"{what} {best}{step} stayed {number(error)} from the minimiser on average."
+        )
     among = len(view.alive)
     closed = closed_gap(view, best, confidence_of_each(among))  # holds for all of them, so for the one that was chosen
     error, still = view.summary[best]["tracking_error"]["mean"], view.summary[FROZEN]["tracking_error"]["mean"]
+    step = f" (epsilon = {plain(view.epsilons[best])})" if among > 1 else ""
     facts = (
-        f"{best} has a tracking error of {number(error)}, standing still {number(still)}: it closes {percent(closed.estimate)} "
+        f"{best}{step} has a tracking error of {number(error)}, standing still {number(still)}: it closes {percent(closed.estimate)} "
         f"of the gap between standing still and knowing the mode"
     )
     if not np.isfinite(closed.estimate):
@@ -113,14 +118,15 @@ def which_sampler(view: View) -> Answer:
     beaten = [name for name in others if name not in level]
     nearest = max(found, key=lambda n: np.nan_to_num(found[n].estimate, nan=-1.0))
     facts = _how_much(best, nearest, found[nearest])
+    steps = f"At these steps ({at_steps({name: view.epsilons[name] for name in alive})})"
     work = _per_gradient(view, best, others)
     fewest = view.summary[best]["diverged"]
     which = " of those that diverged least" if any(view.summary[name]["diverged"] > fewest for name in others) else ""
     if not level:
-        text = f"Its tracking error is the smallest{which}, and the paired trials tell it from every other one. {facts}{work}{gone}"
+        text = f"{steps} its tracking error is the smallest{which}, and the paired trials tell it from every other one. {facts}{work}{gone}"
         return Answer(question, best, text, "good")
     rest = f" It is ahead of {listed(beaten)}." if beaten else ""
-    text = f"{best} has the smallest tracking error{which}, but the trials do not tell it from {listed(level)}. {facts}{rest}{work}{gone}"
+    text = f"{steps} {best} has the smallest tracking error{which}, but the trials do not tell it from {listed(level)}. {facts}{rest}{work}{gone}"
     return Answer(question, "undecided", text, "warn")
 
 
@@ -138,7 +144,7 @@ def _per_gradient(view: View, best: str, others: list[str]) -> str:
     """Say so where the best one pays with more gradients per step."""
     own = view.evaluations[view.index(best)]
     cheaper = [name for name in others if view.evaluations[view.index(name)] < own]
-    return f" It takes {own:.0f} gradients a step; {listed(cheaper)} fewer." if cheaper else ""
+    return f" It takes {own:.0f} gradients a step; {listed(cheaper)} fewer: errors are per step." if cheaper else ""
 
 
 def _against(view: View, name: str, other: str, confidence: float) -> Paired:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracker.bins import AGE_BITS, WAIT_BITS, bin_edges
+from tracker.metrics.averages import CONFIDENCE
 from tracker.metrics.recovery import others
 from tracker.metrics.switches import ComparedWaits, compare_waits
 from tracker.names import BASELINES
 from tracker.reports.style import Look, looks
 from tracker.reports.words import counted, listed
+from tracker.runs.steps import steps_over_limits
 from tracker.runs.summary import ERROR, EXCESS, INSIDE, SQUARE, horizon, per_step
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tracker.reports.regime import Theory
     from tracker.runs import Run
     from tracker.scenario import Mode, Scenario
 
@@ -131,6 +134,23 @@ class View:
         }
         return {name: text for name, text in found.items() if text}
 
+    @cached_property
+    def epsilons(self) -> dict[str, float]:
+        """The step of each sampler."""
+        return {keys.name: keys.epsilon for keys in self.scenario.samplers}
+
+    @cached_property
+    def steps_over_limits(self) -> dict[str, float]:
+        """Each step over its stability limit; nan where that is not known."""
+        return steps_over_limits(self.run.problem, self.arrays)
+
+    @cached_property
+    def theories(self) -> tuple[dict[str, Theory], dict[str, str]]:
+        """What is known exactly, by sampler, and why not for the others: solved once for all exhibits."""
+        from tracker.reports.regime import theories
+
+        return theories(self)
+
     # --- one number per trial and sampler, shape (T, S)
 
     def _per_step(self, column: int) -> Array:
@@ -172,11 +192,13 @@ class View:
         found = others(self.arrays["waits"][chosen, n])
         return found if self.has_targets and name not in BASELINES else np.zeros_like(found)
 
-    def compare_waits(self, name: str, other: str, price: tuple[float, float] = (1.0, 1.0)) -> ComparedWaits:
+    def compare_waits(
+        self, name: str, other: str, price: tuple[float, float] = (1.0, 1.0), confidence: float = CONFIDENCE
+    ) -> ComparedWaits:
         """Compare the times to re-acquire of two samplers in the trials that diverged for neither."""
         both = self.kept[:, self.index(name)] & self.kept[:, self.index(other)]
         one, two = (self.waits(each, both) for each in (name, other))
-        return compare_waits(one, two, self.wait_edges, self.horizon, price)
+        return compare_waits(one, two, self.wait_edges, self.horizon, price, confidence)
 
     @cached_property
     def wait_edges(self) -> NDArray[np.int64]:

@@ -15,6 +15,7 @@ from tracker.metrics.switches import pooled_mean
 from tracker.names import FROZEN, ORACLE
 from tracker.plain import jsonable
 from tracker.runs.netcdf import array_hash
+from tracker.runs.steps import steps_over_limits
 from tracker.scenario import classifies, regimes
 
 if TYPE_CHECKING:
@@ -38,10 +39,11 @@ BY_MODE = ("already", "median", "low", "high", "censored", "switches")
 
 def summarise(problem: Problem, arrays: Arrays, seconds: NDArray[np.float64]) -> dict[str, Any]:
     """Return the summary of a run from its arrays; axes are (trial, sampler, ...)."""
-    scenario = problem.scenario
+    scenario, relative = problem.scenario, steps_over_limits(problem, arrays)
     samplers = [
         {
             **summarise_sampler(problem, arrays, n, contestant),
+            "step_over_limit": relative.get(contestant.name),
             "steps_per_second": _speed(problem, arrays, n, seconds[n]),
         }
         for n, contestant in enumerate(problem.contestants)

@@ -25,7 +25,7 @@ from tracker.runs.points import Axis, Point, axes_of, points_of
 from tracker.runs.reading import resumable
 from tracker.runs.records import SCENARIO, Manifest
 from tracker.runs.storage import SWEEP_MANIFEST
-from tracker.runs.summary import tracking_errors
+from tracker.runs.summary import ERROR, SQUARE, per_step
 from tracker.runs.tidy import tidy
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class Outcome:
     state : "complete", "diverged" (some trials did; the others count) or "failed" (no result, or not of all trials)
     message : what went wrong, "" where nothing did
     errors : the tracking error of each trial and sampler, shape (T, S), in the order of the summary; nan where diverged
+    squares : the mean square error, likewise
     """
 
     point: Point
@@ -56,6 +57,7 @@ class Outcome:
     message: str = ""
     summary: Mapping[str, Any] | None = None
     errors: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
+    squares: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -186,8 +188,8 @@ def _outcome(point: Point, place: Path | None, how: How) -> Outcome:
 
 def ended(point: Point, result: Run) -> Outcome:
     """Return the outcome of a point that has a result."""
-    summary, errors = result.summary, tracking_errors(result.arrays)
-    return Outcome(point, *verdict(summary), summary, errors)
+    summary, arrays = result.summary, result.arrays
+    return Outcome(point, *verdict(summary), summary, per_step(arrays, ERROR), per_step(arrays, SQUARE))
 
 
 def verdict(summary: Mapping[str, Any]) -> tuple[str, str]:
