@@ -53,7 +53,7 @@ class Wishes(NamedTuple):
 
 def run_file(file: Path, wishes: Wishes) -> None:
     """Run the scenario in ``file`` and print its summary."""
-    from tracker.scenario import Limits, build_modes, doubtful_targets, load, refusals, warnings
+    from tracker.scenario import Limits, build_modes, doubtful_targets, load, refusals, unstable_when_switched, warnings
 
     if wishes.replace and wishes.resume:
         raise Refused(USAGE, "--replace begins anew, --resume continues: choose one")
@@ -76,7 +76,7 @@ def run_file(file: Path, wishes: Wishes) -> None:
         print_json(result.summary)
     else:
         print_summary(result.summary, result.path)
-    for warning in doubtful_targets(scenario, build_modes(scenario)):
+    for warning in (*unstable_when_switched(scenario), *doubtful_targets(scenario, build_modes(scenario))):
         say(f"warning: {warning}")
     failed = result.summary.get("failed")
     if failed:

@@ -185,7 +185,13 @@ def _about_steps(view: View, found: dict[str, Health]) -> list[str]:
         if np.nan_to_num(view.arrays["final_skew"][:, : len(found)]).any()
         else ""
     )
-    return [f"the step nearest to its limit is at {number(known[nearest])} of it ({nearest}){with_S}"]
+    from tracker.scenario.switching import switched_systems
+
+    words = [f"the step nearest to the limit of a mode alone is at {number(known[nearest])} of it ({nearest}){with_S}"]
+    switched = [row.sampler for row in switched_systems(view.scenario) if row.sentence]
+    if switched:
+        words.append(f"switched by the chain, {listed(switched)} {'is' if len(switched) == 1 else 'are'} unstable")
+    return words
 
 
 def _table(view: View, found: dict[str, Health]) -> Table:

@@ -29,7 +29,6 @@ PLACE = "best_step: "  # in front of its own messages
 ROOM = 0.12  # of the height, for a label
 WANTED = "stationary"  # what messages call the theory
 MOST_ABOVE = 20.0  # times the least error: what is higher does not set the scale
-NOT_FOUND = 1e-8  # of the stability limit: a least error at a smaller step is one of rounding
 LITTLE = 0.01  # of the error that another step would save: not worth a word
 SPLIT_FAILS = 0.25  # of the error left over by the four leading terms: they do not describe it
 
@@ -95,10 +94,10 @@ def theory(view: View, name: str) -> Theory:
     if np.isnan(total := error(problem, epsilon)):
         raise ValueError(TOO_FLAT)
     budget = Budget(floor, quiet * epsilon, (noise - quiet) * epsilon, lag * alpha / epsilon, total)
-    return Theory(problem, limit, budget, *_best(view, name, limit))
+    return Theory(problem, limit, budget, *_best(view, name))
 
 
-def _best(view: View, name: str, limit: float) -> tuple[float, float, str]:
+def _best(view: View, name: str) -> tuple[float, float, str]:
     """The best step and the error there, or nan and the reason."""
     from tracker.limits import best_step
 
@@ -106,8 +105,6 @@ def _best(view: View, name: str, limit: float) -> tuple[float, float, str]:
         best = best_step(view.scenario, name)
     except (ValueError, ArithmeticError) as problem:
         return float("nan"), float("nan"), str(problem).removeprefix(PLACE)
-    if best.epsilon < NOT_FOUND * limit:
-        return float("nan"), float("nan"), f"the error still falls at epsilon = {best.epsilon:.1g}"
     return best.epsilon, best.mean_square_error, ""
 
 

@@ -17,6 +17,7 @@ from tracker.reports.skew_path import at_bounds, moving
 from tracker.reports.steps import at_steps
 from tracker.reports.words import counted, interval, listed, no_interval, number, percent, plain
 from tracker.scenario.stability import aliased_records, doubtful_targets
+from tracker.scenario.switching import unstable_when_switched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -179,6 +180,7 @@ def _warnings(view: View, health: dict[str, Health]) -> Iterator[str]:
     difference = recomputed_difference(view)
     if difference is not None and difference > WRONG_RECORDS:
         yield f"The recorded errors do not belong to the recorded points and modes (difference {number(difference, 2)}): this result is not to be used."
+    yield from unstable_when_switched(view.scenario)
     yield from _about_the_minimisers(view)
     missing = int(view.scenario.trials) - view.trials
     if missing > 0:
