@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, ParamSpec
 
 import typer
 
+from tracker.printable import printable
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -38,8 +40,8 @@ def _spelt(error: UnicodeError) -> tuple[str, int]:
 
 
 def say(line: str) -> None:
-    """Print a line to stderr."""
-    print(line, file=sys.stderr, flush=True)
+    """Print a line to stderr, without the control characters that a name or a message from elsewhere may hold."""
+    print(printable(line), file=sys.stderr, flush=True)
 
 
 class Refused(Exception):
