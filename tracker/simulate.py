@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
 
 __all__ = [
-    "Contestant", "Keeper", "Problem", "Snapshot", "compile_kernels", "most_trials", "prepare", "simulate",
-    "source_fingerprint",
+    "Contestant", "Keeper", "Problem", "Snapshot", "compile_kernels", "empty_ledger", "most_trials", "no_trials",
+    "prepare", "simulate", "source_fingerprint",
 ]  # fmt: skip
 
 
@@ -206,6 +206,13 @@ def empty_ledger(problem: Problem, contestant: Contestant, trials: int) -> Ledge
         moments=np.zeros((trials, N + 1, N)),
         trace=np.full((trials, problem.records, 3 + N + moving), np.nan),
     )
+
+
+def no_trials(problem: Problem) -> Arrays:
+    """Return what ``collect`` gives for no trials: the names, types and shapes of all arrays, without their content."""
+    none = np.zeros(0, dtype=np.int64)
+    ledgers = [empty_ledger(problem, contestant, 0) for contestant in problem.contestants]
+    return collect(problem, none, ledgers, Environment(problem.plan, problem.scenario.seed, [], problem.layout.steps))
 
 
 def collect(problem: Problem, trials: NDArray[np.int64], ledgers: Sequence[Ledger], environment: Environment) -> Arrays:

@@ -22,7 +22,8 @@ def written_by(what: str, folder: Path, again: str) -> Iterator[None]:
     try:
         yield
     except RunExists as found:
-        ways = "--resume continues it, --replace overwrites it" if found.is_run else f"no {what}"
+        foreign = f"no {what} wrote {found.names}, and nothing here is touched" if found.found else f"no {what}"
+        ways = "--resume continues it, --replace overwrites it" if found.is_run else foreign
         raise Refused(EXISTS, f"{folder}: exists already; {ways}, --out chooses another") from None
     except RunLocked as found:
         raise Refused(EXISTS, f"{folder}: is being written by {found.holder}") from None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ParamSpec
 import typer
 
 from tracker.cli import signals
+from tracker.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,9 +45,9 @@ def _spelt(error: UnicodeError) -> tuple[str, int]:
 
 
 def say(line: str) -> None:
-    """Print a line to stderr; to nobody if that is closed."""
+    """Print a line to stderr, to nobody if that is closed; without the control characters that a message may hold."""
     if sys.stderr is not None:
-        print(line, file=sys.stderr, flush=True)
+        print(printable(line), file=sys.stderr, flush=True)
 
 
 class Refused(Exception):

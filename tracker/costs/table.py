@@ -7,6 +7,7 @@ changed scenario, another process), so that a scenario never depends on a folder
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import re
 from array import array
@@ -17,6 +18,7 @@ import numpy as np
 from pydantic import PlainValidator
 
 from tracker.keys import LARGEST
+from tracker.regular import NotRegular, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,17 +84,13 @@ class DataFile(str):  # noqa: SLOT000  (it keeps its table)
 def read_data(path: Path) -> DataFile:
     """Return the data file at ``path``, not more than the largest allowed; what went wrong is said when it is used."""
     try:
-        if not path.is_file():  # a pipe would wait for ever
-            return DataFile(path.name, problem=f"no such file in {path.parent.name or 'this folder'}/")
-        with path.open("rb") as file:
-            content = file.read(LARGEST_DATA + 1)
+        return DataFile(path.name, read_regular(path, LARGEST_DATA, links=True))
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, NotRegular):
+        return DataFile(path.name, problem=f"no such file in {path.parent.name or 'this folder'}/")
     except OSError as error:
-        return DataFile(path.name, problem=f"cannot be read: {error.strerror}")
-    if len(content) > LARGEST_DATA:
-        return DataFile(
-            path.name, problem=f"larger than {LARGEST_DATA // 10**6} MB, the most that a data file may have"
-        )
-    return DataFile(path.name, content)
+        too_large = f"larger than {LARGEST_DATA // 10**6} MB, the most that a data file may have"
+        problem = too_large if error.errno == errno.EFBIG else f"cannot be read: {error.strerror}"
+        return DataFile(path.name, problem=problem)
 
 
 def parse_table(content: bytes) -> Table:

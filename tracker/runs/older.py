@@ -8,20 +8,36 @@ import numpy as np
 
 from tracker.bins import WAIT_BITS, bin_of
 from tracker.loop import COLUMNS
-from tracker.runs.result import MISSING_BEFORE
-from tracker.runs.summary import RECOVERY
+from tracker.runs.shapes import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from tracker.runs.shapes import Shapes
     from tracker.simulate import Problem
 
 NOTE = (
-    "run by an older version: excess costs are averages over the recorded steps, and recovery counts waits of 0 and pools all modes; "
-    "neither is compared, and what was not measured is not known"
+    "run by an older version, which measured costs at the recorded steps only and waits of all modes together: "
+    "excess cost, accuracy and recovery are not known"
 )
+
+
+# how version 0.1 wrote results
+AXES_BEFORE: dict[str, tuple[str, ...]] = {"waits": ("trial", "sampler", "wait", "outcome")}
+MISSING_BEFORE = ("stays",)
+COLUMNS_BEFORE = 4  # of sums: steps, error, square, inside
+
+
+def shapes_before(expected: Shapes) -> Shapes:
+    """Return the shapes that the arrays of a run had then."""
+    found = {name: shape for name, shape in expected.items() if name not in MISSING_BEFORE}
+    for name in ("by_mode", "by_age"):
+        found[name] = Shape(expected[name].dtype, (*expected[name].shape[:-1], COLUMNS_BEFORE))
+    trials, samplers, _, *bins = expected["waits"].shape
+    found["waits"] = Shape(expected["waits"].dtype, (trials, samplers, *bins))
+    return found
 
 
 def is_older(arrays: Mapping[str, NDArray[Any]]) -> bool:
@@ -42,11 +58,12 @@ def completed(arrays: Mapping[str, NDArray[Any]], problem: Problem) -> dict[str,
     return found
 
 
-def with_all_keys(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the summary as it was written, and null for every key that it lacks."""
-    rows = []
-    for row in summary["samplers"]:
-        recovery = dict.fromkeys(RECOVERY) | (row.get("recovery") or {})
-        empty = {"mean": None, "stderr": None}
-        rows.append({"regret": empty, "recovery_mean": empty, **row, "recovery": recovery})
+def told_as_older(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the summary of completed arrays with a note on what is not known; no count stands for no knowledge."""
+    rows = [{**row, "recovery": _unknown(row["recovery"])} for row in summary["samplers"]]
     return {**summary, "samplers": rows, "cost_every": None, "notes": [*summary.get("notes", ()), NOTE]}
+
+
+def _unknown(recovery: Mapping[str, Any]) -> dict[str, Any]:
+    by_mode = [{**dict.fromkeys(row), "mode": row["mode"]} for row in recovery["by_mode"]]
+    return {**dict.fromkeys(recovery), "by_mode": by_mode}

@@ -46,9 +46,6 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "diverged": ("trial", "sampler"),
     "resets": ("trial", "sampler"),
 }
-# how version 0.1 wrote results: see `runs.older`
-AXES_BEFORE: dict[str, tuple[str, ...]] = {"waits": ("trial", "sampler", "wait", "outcome")}
-MISSING_BEFORE = ("stays",)
 RENAMED = {"theta": "theta_trace"}  # a variable cannot share its name with one of its axes
 LEADING = ("sampler", "trial", "time")  # axes that come first in the dataset, in this order
 

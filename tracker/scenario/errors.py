@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from tracker.printable import printable
 from tracker.scenario.words import MEANINGS
 
 if TYPE_CHECKING:
@@ -283,5 +284,4 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 
 
 def _one_line(text: str) -> str:
-    clean = "".join(c if c.isprintable() else " " for c in text)
-    return clean if len(clean) <= LONGEST_LINE else clean[:LONGEST_LINE] + "..."
+    return printable(text, LONGEST_LINE)
