@@ -65,5 +65,5 @@ def told_as_older(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unknown(recovery: Mapping[str, Any]) -> dict[str, Any]:
-    by_mode = [{**dict.fromkeys(row), "mode": row["mode"]} for row in recovery["by_mode"]]
+    by_mode = [{**dict.fromkeys(row), "mode": row["mode"]} for row in recovery["by_mode"] or ()]
     return {**dict.fromkeys(recovery), "by_mode": by_mode}
