@@ -165,7 +165,7 @@ def limit_law(
     points = len(known.axes[0]) if known is not None else None
     try:
         return density_for_means(
-            scenario, sampler, times, lambda fine, coarse: _apart(panel, fine, coarse) <= allowed, points
+            scenario, sampler, times, lambda fine, coarse: _apart(panel, fine, coarse), allowed, points
         )
     except ValueError as error:
         why_not = str(error)

@@ -31,13 +31,20 @@ if TYPE_CHECKING:
 REFINEMENT = 4.0 / 3.0
 WIDENINGS = 4
 MOST_EDGE_MASS = 1e-6
+NEARLY = 10.0
 
 
 def density_for_means(
-    scenario: Scenario, sampler: str, times: ArrayLike, agree: Callable[[Law, Law], bool], points: int | None = None
+    scenario: Scenario,
+    sampler: str,
+    times: ArrayLike,
+    apart: Callable[[Law, Law], float],
+    allowed: float,
+    points: int | None = None,
 ) -> Law:
-    """Return the law of the limit by Fourier series, on the first grid whose means ``agree`` with those of a coarser one.
+    """Return the law of the limit by Fourier series, on the first grid whose means are ``allowed`` apart from a coarser one's.
 
+    Three grids whose differences shrink so fast that the next would be a tenth of that will do as well.
     ``points``: a side, of the first grid, if a similar law is known already. A grid may take so many steps and no more.
 
     Raises
@@ -51,26 +58,28 @@ def density_for_means(
     sides = finite_volume.trimmed(field, automatic_box(field), float(at[-1]), widenings=0)
     n = points or spectral.FIRST_POINTS[N]
     for _ in range(WIDENINGS):
-        law = _agreed(field, sides, at, n, agree)
+        law = _agreed(field, sides, at, n, apart, allowed)
         near_edge = max(edge_mass(law.density * law.volume, N), float(law.mass_error.max()))
         if near_edge <= MOST_EDGE_MASS:
             return law
-        sides, n = wider(sides), len(law.axes[0])
+        sides, n = wider(sides), len((law.coarse or law).axes[0])
     raise ValueError(
         f"density: mass {near_edge:.2g} lies near the edge of every box tried: the law has no end within reach"
     )
 
 
-def _agreed(field: Field, sides: Array, at: Array, n: int, agree: Callable[[Law, Law], bool]) -> Law:
+def _agreed(field: Field, sides: Array, at: Array, n: int, apart: Callable[[Law, Law], float], allowed: float) -> Law:
     """The law on the first of growing grids that agrees with the one before."""
     from scipy.fft import next_fast_len
 
-    law = law_on_grid(field, sides, at, spectral.solve_for_means, n)
+    law, gap = law_on_grid(field, sides, at, spectral.solve_for_means, n), np.inf
     while n * REFINEMENT <= spectral.MOST_POINTS[len(sides)]:
         n = next_fast_len(int(n * REFINEMENT) // 2 * 2, real=True)
-        before = replace(law, coarse=None)
+        before, last = replace(law, coarse=None), gap
         law = law_on_grid(field, sides, at, spectral.solve_for_means, n, coarse=before)
-        if np.isfinite(law.density).all() and np.isfinite(before.density).all() and agree(law, before):
+        finite = np.isfinite(law.density).all() and np.isfinite(before.density).all()
+        gap = apart(law, before) if finite else np.inf
+        if gap <= allowed or (gap <= NEARLY * allowed and gap * gap <= last * allowed / NEARLY):
             return law
     raise ValueError(f"density: {n} points a side do not resolve the law: it is narrow in a wide box")
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 DENSITY = {1: 2.0, 2: 1.5}  # points per standard deviation of the noise: 5e-35 and 5e-20
 REACH = 7.8  # standard deviations of the noise that are kept: 6e-15 beyond
-# where means to 1e-6 will do, which is far below what trials can see: 4e-11 and 2e-8
-FOR_MEANS_DENSITY, FOR_MEANS_REACH = 1.1, 5.6
+# Where means to 1e-6 will do, which is far below what trials can see: 4e-11, and for N = 2 a step loses mass 9e-11.
+FOR_MEANS_DENSITY, FOR_MEANS_REACH = 1.1, 6.8
 LEAST_POINTS = {1: 192, 2: 64}  # a side
 BAND = 2048  # columns of a kernel that are built at once
 MOST_ENTRIES = 60_000_000  # of the kernels of all modes together: 0.7 GB
