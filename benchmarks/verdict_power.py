@@ -176,26 +176,26 @@ def panel_table(asked: argparse.Namespace, known: Store) -> None:
 
 def steps_table(asked: argparse.Namespace, known: Store) -> None:
     """Small faults at default settings, and right engines in ten worlds."""
-    worlds = list(models())
     print(
         f"Implementation at default settings (resolution {verdict_steps.RESOLUTION:g}): the panel, single steps and the whole law "
         f"(N = 1) together, at 1 %;\nfaults in {verdict_steps.WORLD}, start N((0.5, 0), 0.3^2 I), gradient noise, n = 8.\n"
     )
     print(verdict_steps.head(), flush=True)
-    for name in [verdict_steps.WORLD] if not asked.right else worlds:
-        verdict_steps.outcome(name, -1, 999)  # compiled here, and theory computed, once, before the processes part
-    with ProcessPoolExecutor(asked.workers, mp_context=multiprocessing.get_context("fork")) as pool:
-        for n, fault in enumerate(verdict_steps.FAULTS):
+    fork = multiprocessing.get_context("fork")
+    verdict_steps.outcome(verdict_steps.WORLD, -1, 999)  # compiled here, once, before the processes part
+    with ProcessPoolExecutor(asked.workers, mp_context=fork) as pool:
+        for n, fault in sorted(enumerate(verdict_steps.FAULTS), key=lambda pair: not pair[1].most):
             keys = [(verdict_steps.WORLD, n, r) for r in range(asked.faulty)]
             found = known.get(pool, verdict_steps.Outcome, verdict_steps.outcome, keys)
             print(verdict_steps.row(fault.name, found, ">= 18 of 20" if fault.most else "-"), flush=True)
-        right = []
-        for name in worlds if asked.right else []:
-            found = known.get(
-                pool, verdict_steps.Outcome, verdict_steps.outcome, [(name, -1, r) for r in range(asked.right)]
-            )
-            print(verdict_steps.row(f"right: {name}", found, "-"), flush=True)
-            right += found
+    right = []
+    for name in models() if asked.right else []:
+        verdict_steps.outcome(name, -1, 999)
+        with ProcessPoolExecutor(asked.workers, mp_context=fork) as pool:
+            keys = [(name, -1, r) for r in range(asked.right)]
+            found = known.get(pool, verdict_steps.Outcome, verdict_steps.outcome, keys)
+        print(verdict_steps.row(f"right: {name}", found, "-"), flush=True)
+        right += found
     rejected = sum(each.word == "rejected" for each in right)
     if right:
         print(

@@ -109,7 +109,7 @@ def outcome(world: str, fault: int, replicate: int, delta: float = RESOLUTION) -
 def row(name: str, found: list[Outcome], must: str) -> str:
     rejected = sum(each.word == "rejected" for each in found)
     confirmed = sum(each.word == "confirmed" for each in found)
-    named = [name for each in found for name in each.named]
+    named = [each.named[0] for each in found if each.named]
     often = max(sorted(set(named)), key=named.count) if named else "-"
     panel, steps = (np.median([getattr(each, key) for each in found]) for key in ("panel_z", "steps_z"))
     return f"{name:44} {rejected:5d} {confirmed:10d} {len(found):11d} {panel:9.1f} {steps:9.1f}  {often:32} {must}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.convergence import extrapolation, order, order_only, words
+from tracker.convergence import extrapolation, implementation, order, order_only, words
 from tracker.convergence.adaptive import Triple, has_path, triple
 from tracker.convergence.sampling import Engine
 from tracker.convergence.statistics import Panel, Statistic
@@ -64,13 +64,13 @@ def _against_the_path(rungs: Ladder, request: Request) -> Verdict:
         for j, name in enumerate(found.names)
     )
     total = order.overall_exact(rungs.epsilons, errors, found.scale) if not random else Order()
-    implementation: Word = "unavailable"
+    engine: Word = "unavailable"
     note = (
         "the algorithm is random here (gradient noise), so its own law is not known: the implementation is not judged"
     )
     if found.own is not None:
         gap = np.abs(found.algorithm[0] - found.own) / found.scale
-        implementation = "confirmed" if gap.max() <= AGREEMENT else "rejected"
+        engine = "confirmed" if gap.max() <= AGREEMENT else "rejected"
     elif not random:
         note = (
             "1/epsilon is not whole, so the recursion was not computed a second time: the implementation is not judged"
@@ -88,7 +88,7 @@ def _against_the_path(rungs: Ladder, request: Request) -> Verdict:
             order=total,
             distances=Distances(),
             limit_verdict=judged.verdict,
-            implementation_verdict=implementation,
+            implementation_verdict=engine,
             resolution=delta,
             resolution_reached=judged.reached,
             deterministic=True,
@@ -96,7 +96,7 @@ def _against_the_path(rungs: Ladder, request: Request) -> Verdict:
             simulated=rungs.epsilons,
             trials_needed=judged.needed,
             largest_z=judged.largest_z,
-            notes=(note,) if implementation == "unavailable" else (),
+            notes=(note,) if engine == "unavailable" else (),
         ),
         len(found.names),
     )
@@ -161,7 +161,7 @@ def _means_only(rungs: Ladder, request: Request) -> Verdict:
             alphas=tuple(rungs.alpha(rung) for rung in every),
             trials=trials,
             simulated=rungs.epsilons,
-            notes=(reason,),
+            notes=(reason, f"the implementation is not judged: {implementation.watch(rungs).reason}"),
         ),
         0,
     )
