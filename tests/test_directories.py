@@ -320,10 +320,12 @@ def test_attacks_are_answered_quickly_and_rightly(
     outside = precious(tmp_path / "outside")
     untouched = contents(outside)
     kinds = [kind for kind in attacks.KINDS if state in kind.state]
-    tracker.open_run(finished)  # what is loaded or compiled once is no part of the time
+    good = finished if state == "finished" else under_way
+    for command in ("status", "resume"):  # control: nothing is refused or put aside without a reason
+        assert attacks.answer(command, copied(good, tmp_path, f"good {command}"), SCENARIO, expected) == attacks.FINE
     for seed in range(len(kinds)):
         for command in ("status", "open", "resume"):
-            folder = copied(finished if state == "finished" else under_way, tmp_path, "run")
+            folder = copied(good, tmp_path, "run")
             attack = plant(folder, seed, outside)
             with within():
                 answer = attacks.answer(command, folder, SCENARIO, expected)
