@@ -145,7 +145,7 @@ def flip_under_way(path: Path, rng: random.Random) -> str:
     try:
         manifest = directory.manifest()
         assert manifest is not None
-        kept = directory.take_over(SHORT, manifest, execution.shards_of(manifest))
+        kept = directory.take_over(prepare(SHORT), manifest, execution.shards_of(manifest))
         outcome = "computed_again" if len(kept) < len(arrays) and notices else "accepted_in_silence"
     except CorruptRun:
         outcome = "refused"

@@ -442,11 +442,15 @@ def test_a_setting_without_key_or_value_is_wrong_usage(command: str, setting: st
 
 
 def test_a_file_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def forbidden(path: Path, *_: object) -> None:
-        raise PermissionError(13, "Permission denied", str(path))  # root, who may run the tests, may read everything
+    opened = os.open
+
+    def forbidden(path: Any, *others: Any, **options: Any) -> int:
+        if Path(path).name == "bad.toml":  # root, who may run the tests, may read everything
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, *others, **options)
 
     write(tmp_path, GOOD)
-    monkeypatch.setattr(Path, "open", forbidden)
+    monkeypatch.setattr(os, "open", forbidden)
     assert refused(tmp_path) == (2, [f"{tmp_path / 'bad.toml'}: Permission denied"])
 
 
