@@ -96,20 +96,23 @@ import tracker.cli as cli
 from tracker.cli import guard, program
 from tracker.cli.apart import apart
 
-@program.app.command()
+program.app.registered_commands[:] = [c for c in program.app.registered_commands if c.callback.__name__ != "limit"]
+
+@program.app.command("limit")
 @guard.guarded
-def hang():
+def hang(kind: str):
     print("begun", flush=True)
-    apart(lambda: sum(range(10**11)))  # one call of C that hears no signal
+    apart(lambda: time.sleep(100) if "soft" in sys.argv else sum(range(10**11)))  # it never lets go of the interpreter
 
 cli.main()
 """
 
 
+@pytest.mark.parametrize("kind", ["soft", "hard"])
 @pytest.mark.parametrize("number", ALL)
-def test_work_that_hears_nothing_is_left_within_two_seconds(number: int) -> None:
+def test_work_that_hears_nothing_is_left_within_two_seconds(number: int, kind: str) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-c", HANGS, "hang"],
+        [sys.executable, "-c", HANGS, "limit", kind],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
