@@ -10,12 +10,14 @@ import os
 from tracker.cli import signals
 from tracker.cli.commands import carrying_out, results, scenarios  # in this order in the help
 from tracker.cli.guard import DEFECT, USAGE, open_closed_streams, spell_out
+from tracker.cli.guardian import watch_over_a_child
 from tracker.cli.plain import warn_plainly
 from tracker.cli.program import app
 
 
 def main() -> None:
     """Run the command line."""
+    watch_over_a_child()
     signals.begin_program()
     open_closed_streams()
     spell_out()

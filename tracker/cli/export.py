@@ -20,6 +20,8 @@ def export_run(
     """Write the run in ``path`` as CSV, as a DataTree for ArviZ, or both."""
     if csv is None and arviz is None:
         raise Refused(USAGE, "nothing to write: give --csv DIR, --arviz FILE, or both")
+    if arviz is not None and (not arviz.name or arviz.is_dir()):  # "" and "." are the folder where we are
+        raise Refused(USAGE, f"--arviz: {str(arviz)!r} is no name of a file to write")
     from tracker.runs import CorruptRun, open_run
     from tracker.runs.export import to_csv
 

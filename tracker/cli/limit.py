@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from tracker.cli.apart import apart
 from tracker.cli.guard import CHECK, REFUSED, USAGE, Refused, say
 from tracker.cli.progress import reporter
 from tracker.cli.show import console, number, print_json, print_table
@@ -35,7 +36,8 @@ def check_file(
     quiet: bool,
 ) -> None:
     """Check the limit of a sampler in ``file``; a rejection ends in exit code 6."""
-    from tracker.scenario import load
+    from tracker.scenario import Limits, load
+    from tracker.scenario.forecast import search_refusals, what_is_searched
 
     ladder = None if epsilons is None else _numbers(epsilons)
     scenario = load(file, settings, plugins)
@@ -43,10 +45,18 @@ def check_file(
     from tracker.convergence import check_limit
     from tracker.convergence.request import TooManySteps
 
+    if not quiet:
+        say(
+            f"{what_is_searched(scenario)}, then the limit of {sampler or scenario.samplers[0].name} at several step sizes"
+        )
+    if refused := search_refusals(scenario, Limits(**limits)):
+        raise Refused(REFUSED, *refused)
     with reporter(quiet=quiet) as progress:
         try:
-            verdict = check_limit(
-                scenario, sampler, ladder, horizon, trials, resolution, path, progress, workers=workers, **limits
+            verdict = apart(
+                lambda: check_limit(
+                    scenario, sampler, ladder, horizon, trials, resolution, path, progress, workers=workers, **limits
+                )
             )
         except TooManySteps as error:
             raise Refused(REFUSED, str(error)) from None
@@ -57,7 +67,7 @@ def check_file(
     if out is not None:
         from tracker.reports.limit import write_page
 
-        say(f"page: {write_page(verdict, out)}")
+        say(f"page: {apart(lambda: write_page(verdict, out))}")
     if json:
         print_json(verdict.json())
     else:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
 app = typer.Typer(
     name="tracker",
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -40,8 +41,13 @@ def _say_version(asked: bool) -> None:
 
 @app.callback()
 def common(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say which version this is.")
     ] = False,
 ) -> None:
     """Options of the program itself; the help text is that of ``app``."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        print("usage: a command is missing, as in: tracker run FILE", file=sys.stderr)
+        raise typer.Exit(2)

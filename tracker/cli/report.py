@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tracker.cli.apart import apart
 from tracker.cli.guard import EXISTS, Refused, say
+from tracker.reports.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,7 @@ def report_run(folder: Path, out: Path | None, figures: Format | None, plugins: 
 
     result = opened_sweep(folder, plugins) if is_sweep(folder) else opened(folder, plugins)
     page = out if out is not None else folder / PAGE
-    say("writing the report")
+    say(f"writing the report: {_size(result)}")
     apart(lambda: result.report(page))
     print(page)
     if figures is not None:
@@ -38,6 +39,12 @@ def report_run(folder: Path, out: Path | None, figures: Format | None, plugins: 
         )
         for path in one_by_one:
             print(path)
+
+
+def _size(result: Run | Sweep) -> str:
+    about = result.scenario
+    points = f"{counted(len(result.outcomes), 'point')} of " if hasattr(result, "outcomes") else ""
+    return f"{points}{counted(about.trials, 'trial')} x {counted(len(about.samplers), 'sampler')}"
 
 
 def opened(folder: Path, plugins: Sequence[str] = ()) -> Run:

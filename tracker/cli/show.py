@@ -30,7 +30,8 @@ class _Console(Console):
 
 def console() -> Console:
     """Return stdout, made when it is needed: tests and pipes replace it. Files get no cut and no colours."""
-    return _Console(file=sys.stdout, width=None if sys.stdout.isatty() else WIDTH_OFF_TERMINAL, highlight=False)
+    terminal = sys.stdout is not None and sys.stdout.isatty()  # none: it was closed
+    return _Console(file=sys.stdout, width=None if terminal else WIDTH_OFF_TERMINAL, highlight=False)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> Table:

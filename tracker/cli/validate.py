@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from tracker.cli.apart import apart
 from tracker.cli.guard import REFUSED, Refused, say
 from tracker.cli.run import _regime_lines, size_of
 from tracker.cli.show import console, duration, number, print_json, print_table
@@ -17,19 +18,31 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from tracker.scenario import Limits, Scenario
+
 
 def validate_file(
     file: Path, settings: Sequence[str], plugins: Sequence[str], limits: Mapping[str, float], json: bool
 ) -> None:
     """Print what ``file`` means; problems are raised as a ScenarioError."""
-    from tracker.scenario import Limits, load, refusals, warnings
-    from tracker.scenario.build import build_modes
+    from tracker.scenario import Limits, load
+    from tracker.scenario.forecast import search_refusals, what_is_searched
 
     scenario = load(file, settings, plugins)
+    say(f"{what_is_searched(scenario)}, then the stability of {counted(len(scenario.samplers), 'sampler')}")
+    if beyond := search_refusals(scenario, Limits(**limits)):
+        raise Refused(REFUSED, *beyond)
+    apart(lambda: _validate(scenario, Limits(**limits), json))
+
+
+def _validate(scenario: Scenario, limits: Limits, json: bool) -> None:
+    from tracker.scenario import refusals, warnings
+    from tracker.scenario.build import build_modes
+
     modes = build_modes(scenario)
     cautions = warnings(scenario, modes)
     facts = findings(scenario, modes)
-    refused = refusals(scenario, Limits(**limits))
+    refused = refusals(scenario, limits)
     if scenario.sweep:
         from tracker.cli.sweep import sweep_cost, sweep_refusals
         from tracker.runs import points_of
@@ -43,7 +56,7 @@ def validate_file(
             for point, own in zip(points, new, strict=True)
             if own
         ]
-        refused = sweep_refusals(points, Limits(**limits))
+        refused = sweep_refusals(points, limits)
     facts |= {"warnings": cautions, "refusals": refused}
     if json:
         print_json(facts)

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.convergence import along, extrapolation, implementation, ladder, moving, order, order_only, regime, words
+from tracker.convergence import (
+    along,
+    budget,
+    extrapolation,
+    implementation,
+    ladder,
+    moving,
+    order,
+    order_only,
+    regime,
+    words,
+)
 from tracker.convergence.distances import bounds, law_distances, law_gap
 from tracker.convergence.exact import Exact, OutOfReach, exact_values
 from tracker.convergence.rare import set_aside
@@ -80,8 +91,10 @@ def check_limit(
     delta = _checked_resolution(resolution)
     if trials is not None and trials < LEAST_TRIALS:
         raise ValueError(f"trials: {trials} must be at least {LEAST_TRIALS}: means over fewer are not nearly normal")
+    budget.refuse_at_once(trials, budget.rungs_of(epsilons, ladder.RUNGS), max_steps)
     rungs = ladder.build(scenario, sampler, epsilons, horizon, path)
     request = Request(trials, delta, progress or (lambda *_: None), workers, max_steps)
+    request.note(budget.plan(rungs, request))
     if rungs.adaptive:
         return moving.check(rungs, request)
     if path is not None:

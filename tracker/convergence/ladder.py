@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 RUNGS, LEAST_RUNGS = 5, 3
 LEAST_STEPS, MOST_STEPS = 8, 64  # of the largest step: at least, and by default at most
 WHOLE = 1e-9
+SMALLEST_STEP = 1e-18  # the steps of a unit of time must fit into 64 bits
 MOVING = ("hessian", "spsa", "two-timescale-spsa", "wandering")
 
 
@@ -132,6 +133,11 @@ def build(
         counts = tuple(first * 2**rung for rung in range(RUNGS))
     else:
         counts = _whole(epsilons, horizon)
+    if horizon / counts[-1] < SMALLEST_STEP:
+        raise ValueError(
+            f"horizon: {horizon:g} in {counts[-1]} steps makes steps smaller than {SMALLEST_STEP:g}, which cannot be counted: "
+            "take a longer --horizon"
+        )
     ladder = Ladder(alone, keys.name, float(horizon), counts, path)
     _refuse_fast_chain(ladder)
     return ladder

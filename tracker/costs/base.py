@@ -231,6 +231,10 @@ class CostKeys(Keys):
         """Return the parameters for the kernels."""
         raise TypeError("a family of costs builds its parameters")
 
+    def search_size(self) -> int:
+        """Return how many terms a gradient looks at while minimisers are searched for; 0 where they need no search."""
+        return 0
+
 
 def noise_covariance(noise: Number | Matrix | None, dimension: int) -> Array:
     """Return the covariance that ``gradient_noise`` means: a matrix, or one variance for all coordinates."""

@@ -134,6 +134,10 @@ class LogisticKeys(CostKeys):
             columns.append(np.ones(len(columns[0])))
         return np.ascontiguousarray(np.array(columns).T)
 
+    def search_size(self) -> int:
+        """Return the rows times the coefficients."""
+        return self.rows().size
+
     def build(self) -> Logistic:
         """Return the parameters for the kernels."""
         return Logistic(self.rows(), self.labels(), 1.0 / self.prior_variance, float(self.horizon))

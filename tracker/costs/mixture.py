@@ -124,6 +124,11 @@ class MixtureKeys(CostKeys):
         clean = np.array(self.means, dtype=float)[component] @ np.array(self.truth, dtype=float)
         return np.ascontiguousarray(clean + np.sqrt(self.variance) * rng.standard_normal(self.horizon))
 
+    def search_size(self) -> int:
+        """Return the observations, or the nodes that stand for a stream of them, times the coordinates."""
+        nodes = 2 * round(2 * _REACH / _SPACING) if self.data == "stream" else self.horizon
+        return nodes * self.dimension
+
     def build(self) -> Any:
         """Return the parameters for the kernels."""
         means = np.array(self.means, dtype=float)

@@ -65,6 +65,10 @@ class PolynomialKeys(CostKeys):
         """N."""
         return len(self.variables)
 
+    def search_size(self) -> int:
+        """Return the terms times the variables."""
+        return multiplied_out(self.formula, self.variables).exponents.size
+
     def build(self) -> Any:
         """Return the parameters for the kernels."""
         p, N = multiplied_out(self.formula, self.variables), self.dimension

@@ -180,6 +180,7 @@ class Dask:
                     dashboard_address=None,
                     worker_dashboard_address=None,
                     silence_logs=50,
+                    preload=["tracker.runs.own_group"],
                 )
         self._client = (
             Client(self._cluster, set_as_default=False) if self._address is None else connected(self._address)

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from tracker.regular import NOT_FOLLOWING, NOT_WAITING, is_own_folder, is_regular, stands_there
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 TEMPORARY = ".tmp"
 _TEMPORARY_NAME = re.compile(r"\.(.+)\.[0-9a-f]{12}\.tmp")
@@ -70,7 +70,7 @@ def write_file(path: Path, data: bytes, *, lasting: bool = True) -> None:
     """Write ``data`` so that ``path`` is at any moment absent, old or complete; ``lasting``: even if the power fails."""
     temporary = temporary_of(path)
     try:
-        with disk.open(temporary, "xb") as file:
+        with _named(path), disk.open(temporary, "xb") as file:
             disk.write(file, data)
             if lasting:
                 disk.sync(file.fileno())
@@ -86,7 +86,8 @@ def write_with(path: Path, writer: Callable[[Path], None]) -> None:
     """Do the same for a file that a library writes to a path of its own."""
     temporary = temporary_of(path)
     try:
-        disk.fill(temporary, writer)
+        with _named(path):
+            disk.fill(temporary, writer)
         with temporary.open("rb") as file:
             disk.sync(file.fileno())
         disk.rename(temporary, path)
@@ -99,11 +100,22 @@ def write_with(path: Path, writer: Callable[[Path], None]) -> None:
 def append(path: Path, data: bytes) -> None:
     """Add ``data`` to the end of a file; a crash may leave a part of it."""
     new = not path.exists()
-    with disk.open(path, "ab") as file:
+    with _named(path), disk.open(path, "ab") as file:
         disk.write(file, data)
         disk.sync(file.fileno())
     if new:
         sync_folder(path.parent)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Say in an error which file it was: the error of a write knows no name, and that of an opening a temporary one."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None:
+            error.filename = str(path)
+        raise
 
 
 def sync_folder(folder: Path) -> None:

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
 FALLBACK_MEMORY = 8e9  # bytes, where the system does not tell
 
+DESCENTS, CALLS, CALL = (
+    64,
+    60,
+    10_000,
+)  # of the search for minimisers: at least; gradients in each; what one takes anyway
+MOST_SEARCH = 1e11  # terms: a few minutes
 # Fitted to what benchmarks/memory.py measures, in bytes; the arrays themselves are counted, not fitted.
 PROGRAM = 280e6  # the interpreter with all that a run loads, kernels compiled before
 PAGE_MEMORY, PAGE_DISK, PAGE_PER_SAMPLER = 60e6, 0.27e6, 0.063e6  # drawing report.html, and the file
@@ -128,9 +134,32 @@ def step_nanoseconds(sampler: SamplerKeys, N: int) -> float:
 def refusals(scenario: Scenario, limits: Limits | None = None) -> list[str]:
     """Return a line for each limit that a run would break, with the flag that raises it."""
     counts = f"{scenario.trials} trials x {scenario.steps} steps x {len(scenario.samplers)} samplers"
-    return broken_limits(
-        predicted_cost(scenario), limits or Limits(), counts, f" with record_every = {scenario.record_every}"
-    )
+    limits = limits or Limits()
+    return [
+        *search_refusals(scenario, limits),
+        *broken_limits(predicted_cost(scenario), limits, counts, f" with record_every = {scenario.record_every}"),
+    ]
+
+
+def what_is_searched(scenario: Scenario) -> str:
+    """Return in a few words what is looked for before anything else can be said."""
+    modes = f"{len(scenario.modes)} mode{'s'[: len(scenario.modes) > 1]}"
+    return f"{scenario.name}: looking for the minimisers of {modes} in {scenario.dimension} dimension{'s'[: scenario.dimension > 1]}"
+
+
+def search_refusals(scenario: Scenario, limits: Limits) -> list[str]:
+    """Return a line if looking for the minimisers of all modes, at all points of a sweep, takes too long."""
+    swept = [
+        len(values) for address, values in scenario.sweep.items() if address.partition(".")[0] in ("modes", "start")
+    ]
+    terms = sum(CALL + count for count in (mode.search_size() for mode in scenario.modes) if count)
+    work, most = float(math.prod(swept) * DESCENTS * CALLS * terms), max(MOST_SEARCH, limits.max_steps)
+    if work <= most:
+        return []
+    where = f"{len(scenario.modes)} modes" + (f" at {math.prod(swept)} points" if swept else "")
+    return [
+        f"minimisers: about {work:.3g} terms to look at in {where} are more than {most:.3g}; raise it with --max-steps"
+    ]
 
 
 def broken_limits(cost: PredictedCost, limits: Limits, what: str, records: str = "") -> list[str]:

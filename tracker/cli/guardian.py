@@ -1,0 +1,63 @@
+"""A parent that only waits, so that a command ends in time even while a library computes and holds the interpreter.
+
+Python hears of a signal between two of its own instructions, and a solver may take minutes within one. So the commands that
+compute in this process, and keep nothing that must be put in order, run in a child: a process that is made before anything
+else is loaded. Who is asked to end passes that on, and ends a child that has not ended by itself soon after.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+
+from tracker.cli.signals import ENDING, INTERRUPTED
+
+COMMANDS = ("limit", "validate", "report", "compare")
+SECONDS_TO_END = 1.3
+POLL_SECONDS = 0.2
+
+
+def watch_over_a_child() -> None:
+    """Return in a child that carries out the command; its parent leaves from here with the child's exit code."""
+    wanted = len(sys.argv) > 1 and sys.argv[1] in COMMANDS and "--help" not in sys.argv
+    if not wanted or not hasattr(signal, "sigtimedwait") or threading.active_count() > 1:
+        return
+    heard = {*ENDING, signal.SIGCHLD}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, heard)  # none is lost in between
+    theirs, ours = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(ours)
+        threading.Thread(target=_end_with_parent, args=(theirs,), daemon=True).start()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return
+    os.close(theirs)
+    os._exit(_waited(child, heard))
+
+
+def _end_with_parent(pipe: int) -> None:
+    """The pipe ends when the parent does, however that came about."""
+    os.read(pipe, 1)
+    os._exit(INTERRUPTED)
+
+
+def _waited(child: int, heard: set[signal.Signals]) -> int:
+    """Return the exit code of ``child``."""
+    deadline = float("inf")
+    while True:
+        found = signal.sigtimedwait(heard, POLL_SECONDS)
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else 128 - code
+        if found is not None and found.si_signo in ENDING and deadline == float("inf"):
+            deadline = time.monotonic() + SECONDS_TO_END
+            os.kill(child, signal.SIGTERM)
+        if time.monotonic() > deadline:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            os.write(2, b"interrupted\n")
+            return INTERRUPTED
