@@ -473,7 +473,7 @@ def softest(cost: Cost) -> float:
 class Metrics:
     """Sums by mode and by steps since the last switch; waits; stays; moments.
 
-    The sums are of steps, error, squared error, steps inside, and at every c-th step from burn_in on of 1, excess cost, accuracy.
+    The sums are of steps, error, squared error, steps inside, and in the middle of every c steps from burn_in on of 1, excess cost, accuracy.
     """
 
     by_mode: dict[int, np.ndarray]
@@ -497,7 +497,7 @@ def measure(
     for k in range(burn_in, K):
         cost, theta = costs[modes[k]], trial.theta[k]
         looked = np.zeros(3)
-        if (k - burn_in) % every == 0:
+        if (k - burn_in) % every == every // 2:
             right = cost.correct(theta) if isinstance(cost, Logistic) else 0.0
             looked = np.array([1.0, cost.expected(theta) - floors[modes[k]], right])
         row = np.array([1.0, trial.error[k], trial.error[k] ** 2, inside[k], *looked])

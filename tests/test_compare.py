@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import tracker
 from tracker.cli import app
-from tracker.metrics.paired import Paired, difference, ratio
+from tracker.metrics.paired import Paired, difference
 from tracker.reports.compare import Change, NotPaired, _exhibit, compare
 from tracker.reports.conditions import failures, parse_condition
 from tracker.reports.view import View
@@ -53,8 +53,12 @@ def test_ratios_are_those_of_paired_trials(folders: dict[str, Path]) -> None:
     assert change.ratio.estimate == pytest.approx(after.mean() / before.mean(), rel=1e-12)
     assert change.ratio.estimate == pytest.approx(change.second / change.first, rel=1e-12)
     assert change.ratio.wins == int((after < before).sum())
-    waits = [View(run).restricted_wait[:, 0] for run in (first, second)]  # of re-acquisition: the geometric mean
-    assert found["skewed", "recovery"].ratio == ratio(waits[1], waits[0])
+    waits = found["skewed", "recovery"]  # of re-acquisition: what the summaries call its mean
+    for mean, run in ((waits.first, first), (waits.second, second)):
+        assert mean == pytest.approx(run.summary["samplers"][0]["recovery"]["mean"], rel=1e-12)
+    assert waits.ratio.estimate == pytest.approx(waits.second / waits.first, rel=1e-12)
+    assert waits.difference.estimate == pytest.approx(waits.second - waits.first, rel=1e-12)
+    assert waits.ratio.low < waits.ratio.estimate < waits.ratio.high
     for baseline in ("frozen", "oracle"):  # the same in both runs, zeros included
         assert found[baseline, "tracking_error"].ratio[:3] == (1.0, 1.0, 1.0)
 
@@ -238,10 +242,11 @@ def test_each_reason_for_an_unknown_ratio_is_its_own(folders: dict[str, Path]) -
     change = compare(run, run)[0]
     nan = math.nan
     cases = {
-        "one trial has no interval": change._replace(ratio=Paired(1.1, nan, nan, 0, 1)),
+        "1 trial gives no interval, which takes 5": change._replace(ratio=Paired(1.1, nan, nan, 0, 1)),
+        "4 trials give no interval, which takes 5": change._replace(ratio=Paired(1.1, nan, nan, 0, 4)),
         "no trial has it in both runs": change._replace(ratio=Paired(nan, nan, nan, 0, 0)),
         "it is 0 in a trial": change._replace(ratio=Paired(nan, nan, nan, 0, 5)),
-        "3 trials of the first run diverged, and one trial is left": change._replace(
+        "3 trials of the first run diverged, and 1 trial is left": change._replace(
             ratio=Paired(1.1, nan, nan, 0, 1), first_diverged=3
         ),
     }

@@ -13,12 +13,13 @@ from tracker.metrics.averages import (
     curve_over_trials,
     final_moments,
     half_width,
+    mean_interval,
     over_trials,
     pooled_moments,
     ratio,
     time_average,
 )
-from tracker.metrics.recovery import median_wait, recovery, survival
+from tracker.metrics.recovery import Waits, expanded_tail, median_wait, mixed_survival, recovery, survival
 
 IDENTITY = 1e-12
 PRINTED = 5e-4  # published to three digits
@@ -79,14 +80,19 @@ def test_median_in_a_wide_bin_falls_in_proportion():
     assert median_wait(waits, edges) == pytest.approx(8 + 0.25 * 3, rel=IDENTITY)
 
 
+def together(waits: np.ndarray, edges: np.ndarray) -> Waits:
+    """The statistics of counts (T, bins, 2) of one mode."""
+    return recovery(waits[:, np.newaxis], edges)[0]
+
+
 def test_median_in_the_last_bin_that_is_used_falls_in_proportion():
     """The width of a bin does not depend on whether a later one holds anything (here one late censored wait)."""
     edges = bin_edges(5000, WAIT_BITS)
     waits = np.zeros((2, edges.size - 1, 2), dtype=np.int64)
     waits[:, bin_of(1000, WAIT_BITS), 0] = 1000
-    alone = recovery(waits, edges).median
+    alone = together(waits, edges).median
     waits[0, bin_of(4000, WAIT_BITS), 1] = 1
-    assert alone == pytest.approx(recovery(waits, edges).median, rel=1e-3)
+    assert alone == pytest.approx(together(waits, edges).median, rel=1e-3)
     assert alone > lower_edge(bin_of(1000, WAIT_BITS), WAIT_BITS) + 1
 
 
@@ -95,12 +101,122 @@ def test_median_over_leading_axes():
     np.testing.assert_array_equal(median_wait(stacked, np.arange(41)), [23, 2])
 
 
-def test_recovery_of_nothing_and_of_one_trial():
-    assert all(math.isnan(number) for number in recovery(np.zeros((3, 40, 2), dtype=np.int64), np.arange(41)))
-    alone = recovery(FREIREICH[np.newaxis], np.arange(41))
-    assert (alone.median, alone.censored) == (23, 12 / 21)
+def test_recovery_of_nothing_and_of_few_trials():
+    nothing = together(np.zeros((3, 40, 2), dtype=np.int64), np.arange(41))
+    assert nothing.switches == 0
+    assert all(math.isnan(number) for number in nothing[:-1])
+    alone = together(FREIREICH[np.newaxis], np.arange(41))
+    assert (alone.already, alone.median, alone.censored, alone.switches) == (0.0, 23, 12 / 21, 21)
     assert math.isnan(alone.low)
     assert math.isnan(alone.high)
+    waits = simulated(5, 0.05, 0.05, seed=1)
+    assert math.isnan(together(waits[:4], np.arange(401)).low)
+    assert together(waits, np.arange(401)).low <= together(waits, np.arange(401)).median
+
+
+def test_switches_that_find_it_inside_are_counted_apart():
+    """Half of the switches find it inside: the median of the others is theirs, not 0; one that never arrives has none."""
+    waits = np.array([counts([0] * 4 + [7, 7, 9], [30], 40)] * 6)
+    found = together(waits, np.arange(41))
+    assert (found.already, found.switches, found.censored) == (0.5, 24, 0.25)
+    assert found.median == 7.0
+    assert median_wait(waits.sum(axis=0), np.arange(41)) == 0.0  # control: together with them
+    still = together(np.array([counts([0] * 4, [30] * 4, 40)] * 6), np.arange(41))
+    assert (still.already, still.median, still.low, still.high) == (0.5, math.inf, math.inf, math.inf)
+    inside = together(np.array([counts([0] * 4, [], 40)] * 6), np.arange(41))
+    assert inside.already == 1.0
+    assert math.isnan(inside.median)
+
+
+def test_the_mixture_of_modes_by_hand():
+    """Three waits of 2 in one mode, one of 6 in another: 1/4 is left after 2 steps."""
+    waits = np.array([[counts([2, 2, 2], [], 10), counts([6], [], 10)]])
+    np.testing.assert_allclose(
+        mixed_survival(waits.astype(float))[0, [1, 2, 5, 6]], [1.0, 0.25, 0.25, 0.0], atol=IDENTITY
+    )
+    whole, (one, two) = recovery(waits, np.arange(11))
+    assert (whole.median, one.median, two.median) == (2, 2, 6)
+    assert (one.switches, two.switches) == (3, 1)
+
+
+LEFT_SOON = """
+name = "left-soon"
+seed = 7
+trials = 60
+steps = 20_000
+start = [0.0, 0.0]
+[chain]
+alpha = 0.02
+Q = [[-0.0625, 0.0625], [1.0, -1.0]]
+[[modes]]
+name = "long"
+cost = "quadratic"
+minimum = [1.0, 0.0]
+curvature = [[3.0, 0.0], [0.0, 3.0]]
+target = { radius = 0.15 }
+[[modes]]
+name = "short"
+cost = "quadratic"
+minimum = [-1.0, 0.5]
+curvature = [[0.4, 0.0], [0.0, 0.4]]
+target = { radius = 0.12 }
+[[samplers]]
+name = "s"
+kind = "langevin"
+epsilon = 0.05
+beta = 1.5
+"""
+
+
+def uncensored_waits(rng: np.random.Generator, trials: int) -> list[np.ndarray]:
+    """Waits into either mode, of samplers that stand outside at the switch and then meet no other one.
+
+    The state at a switch is that of the run: dwells of 800 and 50 steps on average, one after the other.
+    """
+    m, h = np.array([[1.0, 0.0], [-1.0, 0.5]]), np.array([3.0, 0.4])
+    radius, leaving = np.array([0.15, 0.12]), np.array([1 / 800, 1 / 50])
+
+    def moved(theta: np.ndarray, x: np.ndarray) -> np.ndarray:
+        noise = math.sqrt(0.1 / 1.5) * rng.standard_normal(theta.shape)
+        return theta - 0.05 * h[x][:, np.newaxis] * (theta - m[x]) + noise
+
+    theta, mode = np.zeros((trials, 2)), np.zeros(trials, dtype=int)
+    starts: list[list[np.ndarray]] = [[], []]
+    for k in range(6000):
+        theta = moved(theta, mode)
+        jump = rng.random(trials) < leaving[mode]
+        mode = np.where(jump, 1 - mode, mode)
+        for x in range(2):
+            starts[x].append(theta[jump & (mode == x) & (k > 2000)])
+    waits = []
+    for x in range(2):
+        point = np.concatenate(starts[x])
+        point = point[np.linalg.norm(point - m[x], axis=1) > radius[x]]
+        met = np.zeros(len(point), dtype=int)
+        for k in range(1, 8000):
+            point = moved(point, np.full(len(point), x))
+            met[(met == 0) & (np.linalg.norm(point - m[x], axis=1) <= radius[x])] = k
+            if met.all():
+                break
+        waits.append(met)
+    return waits
+
+
+def test_a_mode_that_is_left_soon_and_found_slowly_does_not_bias_the_median():
+    """Waits that nothing cuts off have a median of about 61 steps, which lies in the interval of the run, in which the next switch
+    cuts off 9 of 10 waits into the second mode. Control: pooled over the modes the interval lies below it."""
+    run = tracker.run(tracker.parse(LEFT_SOON), executor=1)
+    one, two = uncensored_waits(np.random.default_rng(2), 300)
+    true = float(np.median(np.concatenate([one, two])))
+    found = run.summary["samplers"][0]["recovery"]
+    assert true == pytest.approx(61.0, abs=3.0)  # 59 to 62 with other seeds
+    assert found["low"] < true < found["high"]
+    assert found["low"] < 61.0 < found["high"]
+    assert found["by_mode"][0]["low"] <= np.median(one) <= found["by_mode"][0]["high"]
+    assert found["by_mode"][1]["censored"] > 0.8
+    pooled = together(run.arrays["waits"][:, 0].sum(axis=1), bin_edges(20_000, WAIT_BITS))
+    assert pooled.high < min(true, 61.0)
+    assert found["switches"] == sum(entry["switches"] for entry in found["by_mode"])
 
 
 def simulated(trials: int, q: float, cut: float, seed: int) -> np.ndarray:
@@ -113,11 +229,11 @@ def simulated(trials: int, q: float, cut: float, seed: int) -> np.ndarray:
 
 def test_interval_is_deterministic_and_holds_the_median():
     waits = simulated(30, 0.05, 0.05, seed=1)
-    first, second = recovery(waits, np.arange(401)), recovery(waits, np.arange(401))
+    first, second = together(waits, np.arange(401)), together(waits, np.arange(401))
     assert first == second
     assert first.low <= first.median <= first.high
     assert first.low < first.high
-    wider = recovery(waits[:5], np.arange(401))
+    wider = together(waits[:5], np.arange(401))
     assert wider.high - wider.low > first.high - first.low
 
 
@@ -143,12 +259,12 @@ def test_interval_covers_as_often_as_it_says(monkeypatch: pytest.MonkeyPatch):
         single[
             np.arange(trials * each), np.minimum(np.minimum(wait, limit), 60).ravel(), (wait > limit).ravel() * 1
         ] = 1
-        found = recovery(single.reshape(trials, each, 61, 2).sum(axis=1), edges)
+        found = together(single.reshape(trials, each, 61, 2).sum(axis=1), edges)
         for width in covered:
             low, high = (found.median + width * (end - found.median) for end in (found.low, found.high))
             covered[width] += low <= true <= high
         if replicate < 60:
-            apart = recovery(rng.permutation(single), edges)
+            apart = together(rng.permutation(single), edges)
             loose += apart.low <= true <= apart.high
     assert 542 <= covered[1.0] <= 592
     assert covered[0.73] < 542
@@ -162,23 +278,25 @@ def bootstrap_median_at_most(k: int, count: int) -> float:
     return sum(math.comb(count, n) * p**n * (1 - p) ** (count - n) for n in range(most, count + 1))
 
 
-def test_the_ends_are_the_outer_fortieths_of_the_bootstrap():
-    """Trial i has one wait of i steps: the bootstrap law of the median is binomial, and below (above) the ends is 2.5 % of it.
+def test_the_ends_are_the_expanded_percentiles_of_the_bootstrap():
+    """Trial i has one wait of i + 1 steps: the bootstrap law of the median is binomial, and below (above) the ends is their tail of it.
 
     The law is discrete: half of the end's own weight counts. 1000 resamples find 2.5 % with a standard deviation of 0.5 %, and
     six numbers of trials, each with resamples of its own, their mean with 0.2 %; 5 % is 12 of them away.
     """
     shares = []
     for count in range(201, 400, 36):
-        found = recovery(
-            np.stack([np.eye(count, dtype=np.int64), np.zeros((count, count), np.int64)], axis=2), np.arange(count + 1)
-        )
-        low, high = round(found.low), count - 1 - round(found.high)  # the law is symmetric
+        waits = np.zeros((count, count + 1, 2), np.int64)
+        waits[np.arange(count), np.arange(count) + 1, 0] = 1
+        found = together(waits, np.arange(count + 2))
+        low, high = round(found.low) - 1, count - round(found.high)  # the law is symmetric
         shares.append(
             [(bootstrap_median_at_most(k, count) + bootstrap_median_at_most(k - 1, count)) / 2 for k in (low, high)]
         )
     assert len(shares) == 6
-    np.testing.assert_allclose(np.mean(shares, axis=0), 0.025, atol=SIGMAS * 0.005 / math.sqrt(6))
+    tail = expanded_tail(300)
+    assert tail == pytest.approx(0.0243, abs=1e-4)  # Phi(-sqrt(300/299) 1.9679)
+    np.testing.assert_allclose(np.mean(shares, axis=0), tail, atol=SIGMAS * 0.005 / math.sqrt(6))
 
 
 def test_averaging_only_the_waits_that_ended_is_biased():
@@ -218,10 +336,13 @@ STUDENT = {1: 12.706204736, 2: 4.302652730, 9: 2.262157163, 29: 2.045229642}  # 
 
 def test_half_width_is_students_quantile_times_the_standard_error():
     for freedom, quantile in STUDENT.items():
+        if freedom < 4:
+            assert np.isnan(half_width(0.5, freedom + 1))  # fewer than five trials
+            continue
         assert half_width(0.5, freedom + 1) == pytest.approx(0.5 * quantile, rel=1e-9)  # digits of the table
     # each with its own number of trials
-    np.testing.assert_allclose(half_width([1.0, 2.0], [2, 3]), [STUDENT[1], 2 * STUDENT[2]], rtol=1e-9)
-    assert half_width(1.0, 3, 0.99) == pytest.approx(9.924843201, rel=1e-9)
+    np.testing.assert_allclose(half_width([1.0, 2.0], [10, 30]), [STUDENT[9], 2 * STUDENT[29]], rtol=1e-9)
+    assert half_width(1.0, 5, 0.99) == pytest.approx(4.604094871, rel=1e-9)
     assert half_width(1.0, 10**7) == pytest.approx(1.959964, abs=1e-6)
     assert np.isnan(half_width(np.array([np.nan, 1.0, 1.0]), np.array([5, 1, 0]))).all()
 
@@ -231,10 +352,27 @@ def test_a_curve_over_trials_by_hand():
     curve = curve_over_trials(np.array([[1.0, 2.0], [3.0, 8.0]]))
     np.testing.assert_allclose(curve.mean, [2.0, 5.0], rtol=IDENTITY)
     np.testing.assert_allclose(curve.stderr, [1.0, 3.0], rtol=IDENTITY)
-    np.testing.assert_allclose(curve.reach, [STUDENT[1], 3 * STUDENT[1]], rtol=1e-9)
+    assert np.isnan(curve.interval).all()  # of two trials
+    ten = curve_over_trials(np.arange(10.0)[:, np.newaxis])
+    np.testing.assert_allclose(ten.interval[1][0], 4.5 + STUDENT[9] * math.sqrt(55 / 6 / 10), rtol=1e-9)
     one, none = curve_over_trials(np.ones((1, 4))), curve_over_trials(np.ones((0, 4)))
     assert (one.mean == 1.0).all()
-    assert np.isnan([one.stderr, one.reach, none.mean, none.stderr, none.reach]).all()
+    assert np.isnan([one.stderr, *one.interval, none.mean, none.stderr, *none.interval]).all()
+
+
+def test_the_scales_of_an_interval_by_hand():
+    """Mean 2 and reach 1: the upper end 2 exp(1/2). A share of 1/2 and reach 1/4: logits -1 and 1, of 1 and 0 nothing is known."""
+    stderr = 1.0 / STUDENT[9]
+    low, high = mean_interval([2.0, 0.5], [stderr, stderr], 10, "positive")
+    np.testing.assert_allclose(low, [1.0, 0.0], atol=1e-9)
+    np.testing.assert_allclose(high, [2 * math.exp(0.5), 0.5 * math.exp(2.0)], rtol=1e-9)
+    low, high = mean_interval([0.5, 1.0, 0.0], [stderr / 4, 0.0, 0.0], 10, "share")
+    np.testing.assert_allclose(low, [0.25, 1.0, 0.0], atol=1e-9)  # the logit's end, 0.269, is inside Student's
+    np.testing.assert_allclose(high, [0.75, 1.0, 0.0], atol=1e-9)
+    low, high = mean_interval([0.98], [0.01 / STUDENT[9]], 10, "share")
+    assert low[0] == pytest.approx(1 / (1 + math.exp(0.01 / 0.0196 - math.log(49))), rel=1e-8)
+    assert high[0] == pytest.approx(0.99, rel=1e-9)
+    assert np.isnan(mean_interval([2.0], [1.0], 4, "positive")).all()
 
 
 def test_ratio_of_nothing_is_nan():
@@ -335,7 +473,7 @@ def test_recovery_is_right_where_most_waits_are_cut_by_the_next_switch():
     """
     run = tracker.run(tracker.parse(FAST), executor=1)
     assert run.summary["samplers"][0]["recovery"]["median"] == 7
-    waits = run.arrays["waits"][:, 0].sum(axis=0).astype(float)
+    waits = run.arrays["waits"][:, 0].sum(axis=(0, 1)).astype(float)
     alive = survival(waits)
     at_risk = waits[:, :].sum(axis=1)[::-1].cumsum()[::-1]
     for n in range(1, 6):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tracker.bins import WAIT_BITS, bin_edges, bin_of
-from tracker.metrics.paired import ratio
+from tracker.metrics.paired import difference
 from tracker.metrics.recovery import survival
-from tracker.metrics.switches import mean_per_step, restricted_mean
+from tracker.metrics.switches import compare_waits, mean_per_step, mixed_mean, pooled_mean, restricted_mean
 
 IDENTITY = 1e-12
 SIGMAS = 4.9  # two-sided false alarm 1e-6
@@ -79,25 +79,60 @@ def test_censoring_is_allowed_for_and_the_naive_mean_is_biased():
     assert abs(naive.mean() - exact) > SIGMAS * naive.std(ddof=1) / math.sqrt(len(naive))  # control
 
 
-def test_ratio_of_reacquisition_is_the_geometric_mean_over_trials():
-    """Two samplers, the second twice as fast on the same switches: the true ratio of restricted means is in the interval."""
-    rng, horizon = np.random.default_rng(5), 50
+def by_trial(waits: np.ndarray, bins: int = 4000) -> np.ndarray:
+    """Counts (T, 1, bins, 2) of waits (T, n) of one mode, none of them censored."""
+    return np.array([counts(row, np.empty(0, int), bins) for row in waits])[:, np.newaxis]
+
+
+@pytest.mark.parametrize("switches", [1, 2, 5, 20])
+def test_times_to_reacquire_compare_alike_however_many_switches_a_trial_has(switches: int):
+    """Waits Exp(100) against waits of 100: equal means, so the interval holds 1. Control: the geometric mean of the trials' ratios
+    says that the random one is faster (at 2 switches 0.76 times), because E log of a mean of n waits depends on n."""
+    rng = np.random.default_rng(8)
+    waits = np.ceil(rng.exponential(100.0, (200, switches))).astype(int)
+    random, constant, edges = by_trial(waits), by_trial(np.full((200, switches), 100)), np.arange(4001)
+    found = compare_waits(random, constant, edges, 4000)
+    assert found.ratio.low < 1.0 < found.ratio.high
+    assert found.difference.low < 0.0 < found.difference.high
+    assert found.ratio.estimate == pytest.approx(waits.mean() / 100.0, rel=IDENTITY)
+    if switches == 2:
+        logs = difference(np.log(waits.mean(axis=1)), np.full(200, math.log(100.0)))
+        assert math.exp(logs.high) < 0.9
+
+
+def test_the_pooled_mean_weighs_modes_by_their_waits_and_has_the_jackknife_of_a_mean():
+    """Uncensored waits of one mode in trials of equal size: the standard error is that of the mean over trials."""
+    rng = np.random.default_rng(9)
+    waits = rng.geometric(0.05, (40, 5))
+    found = pooled_mean(by_trial(waits), np.arange(4001), 4000)
+    means = waits.mean(axis=1)
+    assert found.mean == pytest.approx(means.mean(), rel=IDENTITY)
+    assert found.stderr == pytest.approx(means.std(ddof=1) / math.sqrt(40), rel=1e-9)
+    two = np.concatenate([by_trial(np.full((3, 2), 10)), by_trial(np.full((3, 6), 30))], axis=1)
+    assert mixed_mean(two.sum(axis=0).astype(float), np.arange(4001), 4000) == pytest.approx((2 * 10 + 6 * 30) / 8)
+    assert np.isnan(pooled_mean(np.zeros((3, 1, 4000, 2), int), np.arange(4001), 4000)).all()
+
+
+def test_a_sampler_that_is_twice_as_fast_is_seen_so_and_per_gradient_it_is_not():
+    """Two samplers on the same switches, cut at the same times: the exact ratio of restricted means is in the interval."""
+    rng, horizon, edges = np.random.default_rng(5), 50, np.arange(1501)
     slow, fast = [], []
     for _ in range(100):
         limit = rng.geometric(0.01, 40)
         for q, into in ((0.04, slow), (0.08, fast)):
             wait = rng.geometric(q, 40)
-            into.append(
-                restricted_mean(counts(wait[wait <= limit], limit[wait > limit], 1500), np.arange(1501), horizon)
-            )
-    found = ratio(np.array(fast), np.array(slow))
+            into.append(counts(wait[wait <= limit], limit[wait > limit], 1500)[np.newaxis])
     exact = sum(0.92**n for n in range(horizon)) / sum(0.96**n for n in range(horizon))
-    assert found.estimate == pytest.approx(float(np.exp(np.mean(np.log(fast) - np.log(slow)))), rel=IDENTITY)
-    stderr = (math.log(found.high) - math.log(found.low)) / (2 * 1.984)
-    # the logarithm of a trial's estimate is biased by about half its variance, which is the same size for both
-    assert abs(math.log(found.estimate / exact)) < SIGMAS * stderr
-    assert found.high < 1.0
+    found = compare_waits(np.array(fast), np.array(slow), edges, horizon).ratio
+    assert found.low < exact < found.high < 1.0
     assert found.wins > 80
+    dear = compare_waits(np.array(fast), np.array(slow), edges, horizon, (2.0, 1.0)).ratio
+    assert dear.estimate == pytest.approx(2 * found.estimate, rel=IDENTITY)
+    assert dear.wins < found.wins
+    few = compare_waits(np.array(fast[:4]), np.array(slow[:4]), edges, horizon).ratio
+    assert few.trials == 4
+    assert np.isfinite(few.estimate)
+    assert math.isnan(few.low)
 
 
 # --- the error by age
@@ -135,7 +170,9 @@ def test_trials_that_were_never_there_do_not_narrow_an_interval():
     sums = 2.0 * steps + rng.standard_normal((5, 1))
     few, many = mean_per_step(sums, steps), mean_per_step(*(np.pad(a, ((0, 45), (0, 0))) for a in (sums, steps)))
     assert many.stderr[0] == pytest.approx(few.stderr[0], rel=IDENTITY)
-    assert many.reach[0] == pytest.approx(2.776445105 * few.stderr[0], rel=1e-9)  # Student's on 4 degrees of freedom
+    reach = 2.776445105 * few.stderr[0]  # Student's on 4 degrees of freedom
+    assert many.interval[0][0] == pytest.approx(many.mean[0] - reach, rel=1e-9)
+    assert many.interval[1][0] == pytest.approx(many.mean[0] * math.exp(reach / many.mean[0]), rel=1e-9)
 
 
 def test_survival_of_one_trial_is_that_of_its_counts():

@@ -49,7 +49,8 @@ class Layout(NamedTuple):
     steps: int
     burn_in: int
     record_every: int
-    cost_every: int  # excess cost and accuracy are measured at burn_in, burn_in + cost_every, ...
+    first_look: int  # excess cost and accuracy are measured at first_look, first_look + cost_every, ...
+    cost_every: int
     cell: int  # draws are made, and blocks end, at multiples of it
     modes: int
     observation_size: int
@@ -226,7 +227,7 @@ def stretch(
 @inlined
 def looks(before: int, layout: Layout) -> int:
     """Return at how many of the steps k < ``before`` the cost is measured."""
-    return max(0, before - layout.burn_in + layout.cost_every - 1) // layout.cost_every
+    return max(0, before - layout.first_look + layout.cost_every - 1) // layout.cost_every
 
 
 @inlined
@@ -301,7 +302,7 @@ def walk(sampler: Any, state: Any, mode: Any, k: int, dwell: Dwell, layout: Layo
             if marks[RETURN] > k:
                 stop = min(stop, marks[RETURN])
             seen = looks(k, layout)
-            look = layout.burn_in + seen * layout.cost_every
+            look = layout.first_look + seen * layout.cost_every
             span = Span(k, stop, dwell.live, averaged, waiting, drawn, cell, look, layout.cost_every)
             reached, error, square, inside, arrival, excess, right = stretch(
                 sampler, state, mode, span, layout.runaway, work, streams

@@ -82,11 +82,13 @@ def prepare(scenario: Scenario) -> Problem:
     N = scenario.dimension
     contestants = [Contestant(s.name, s, s.build(), skew_matrix(s, scenario)) for s in scenario.samplers]
     contestants += [Contestant(name, None, parameters, np.zeros((N, N))) for name, parameters in BASELINES.items()]
+    every = steps_between_looks([mode.cost for mode in modes])
     layout = Layout(
         steps=scenario.steps,
         burn_in=scenario.burn_in,
         record_every=scenario.record_every,
-        cost_every=steps_between_looks([mode.cost for mode in modes]),
+        first_look=first_look(scenario.burn_in, scenario.steps, every),
+        cost_every=every,
         cell=min(LARGEST_CELL, max(SMALLEST_CELL, CELL_FLOATS // N)),
         modes=len(modes),
         observation_size=max(1, *(observation_size(mode.cost) for mode in modes)),
@@ -110,6 +112,14 @@ def steps_between_looks(costs: Sequence[Any]) -> int:
     while every > 1 and any(math.gcd(every, one) > 1 for one in periods):
         every += 1
     return every
+
+
+def first_look(burn_in: int, steps: int, every: int) -> int:
+    """Return the first step at which the cost is measured: the middle of the first ``every`` averaged steps.
+
+    Looks at the first of every ``every`` steps would give the start, or whatever a burn-in leaves of it, too much weight.
+    """
+    return burn_in + min(every // 2, (steps - burn_in - 1) // 2)
 
 
 def runaway(scenario: Scenario, modes: Sequence[Mode]) -> float:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 RESAMPLES = 1000
+ROUNDING = 1e-12
 AT_ONCE = 4_000_000  # numbers of the resampled counts that are held at a time
 MOST_GROUPS = 400  # beyond this many trials, whole groups of them are resampled: they are independent too
 RESAMPLING_SEED = 20_240_607  # a report must come out the same twice
@@ -80,12 +81,13 @@ def median_wait(waits: Array, edges: NDArray[np.int64]) -> Array:
     return median_of(survival(waits), edges[:-1], np.diff(edges))
 
 
-def median_of(alive: Array, first: NDArray[np.int64], width: NDArray[np.int64]) -> Array:
+def median_of(alive: Array, first: NDArray[np.int64], width: NDArray[np.int64], *, last: bool = False) -> Array:
     """Return where ``alive`` (..., bins) comes down to one half, inf if nowhere; bins begin at ``first`` and have a ``width``.
 
-    A bin of one number gives that number; in a wider one the estimate falls in proportion.
+    A bin of one number gives that number; in a wider one the estimate falls in proportion. Where the curve stays at one half
+    for a while, any number there is a median: the first, or with ``last`` the one where it comes to lie below.
     """
-    reached = alive <= 0.5 + 1e-12
+    reached = alive < 0.5 - ROUNDING if last else alive <= 0.5 + ROUNDING
     b = reached.argmax(axis=-1)
     after = np.take_along_axis(alive, b[..., np.newaxis], -1)[..., 0]
     before = np.where(b > 0, np.take_along_axis(alive, np.maximum(b - 1, 0)[..., np.newaxis], -1)[..., 0], 1.0)
@@ -103,7 +105,7 @@ def recovery(waits: NDArray[np.int64], edges: NDArray[np.int64]) -> tuple[Waits,
     counted = others(waits)[:, :, used]
     medians, ends = np.full(modes + 1, np.nan), np.full((modes + 1, 2), np.nan)
     if used.size:
-        medians = _medians(rest[np.newaxis, :, used].astype(float), first, width)[0]
+        medians = median_of(_curves(rest[:, used].astype(float)), first, width)
         trials = np.append((counted.sum(axis=(2, 3)) > 0).sum(axis=0), (counted.sum(axis=(1, 2, 3)) > 0).sum())
         if trials[-1] >= FEWEST:
             ends = _ends(counted, first, width, trials)
@@ -121,32 +123,35 @@ def _waits(inside: int, switches: int, cut: int, median: float, low: float, high
     return Waits(already, *known, censored, waiting)
 
 
-def _medians(waits: Array, first: NDArray[np.int64], width: NDArray[np.int64]) -> Array:
-    """Return the medians of each mode and, last, of their mixture, shape (..., X + 1), from counts (..., X, bins, 2)."""
+def _curves(waits: Array) -> Array:
+    """Return the survival of each mode and, last, of their mixture, shape (..., X + 1, bins), from counts (..., X, bins, 2)."""
     alive = survival(waits)
     mixed = (shares_of_modes(waits)[..., np.newaxis] * alive).sum(axis=-2, keepdims=True)
-    return median_of(np.concatenate([alive, mixed], axis=-2), first, width)
+    return np.concatenate([alive, mixed], axis=-2)
 
 
 def _ends(
     waits: NDArray[np.int64], first: NDArray[np.int64], width: NDArray[np.int64], trials: NDArray[np.int64]
 ) -> Array:
-    """Return the ends of the intervals, shape (X + 1, 2); nan for a mode that too few trials met."""
+    """Return the ends of the intervals, shape (X + 1, 2); nan for a mode that too few trials met.
+
+    With few waits the curve often stays at one half for long: the lower end is one of first medians, the upper of last ones.
+    """
     groups = grouped(waits)
     count = len(groups)
     weights = np.random.default_rng(RESAMPLING_SEED).multinomial(count, np.full(count, 1 / count), size=RESAMPLES)
     flat = groups.reshape(count, -1)
     at_once = max(1, AT_ONCE // flat.shape[1])
-    parts = [
-        _medians((weights[start : start + at_once] @ flat).reshape(-1, *groups.shape[1:]), first, width)
-        for start in range(0, RESAMPLES, at_once)
-    ]
-    medians = np.sort(np.concatenate(parts), axis=0)
-    ends = np.full((medians.shape[1], 2), np.nan)
+    parts = []
+    for start in range(0, RESAMPLES, at_once):
+        curves = _curves((weights[start : start + at_once] @ flat).reshape(-1, *groups.shape[1:]))
+        parts.append([median_of(curves, first, width, last=last) for last in (False, True)])
+    lower, upper = np.sort(np.concatenate(parts, axis=1), axis=1)
+    ends = np.full((lower.shape[1], 2), np.nan)
     for x, met in enumerate(np.minimum(trials, count)):
         if met >= FEWEST:
             below = int(expanded_tail(int(met)) * RESAMPLES)
-            ends[x] = medians[below, x], medians[RESAMPLES - 1 - below, x]
+            ends[x] = lower[below, x], upper[RESAMPLES - 1 - below, x]
     return ends
 
 

@@ -113,10 +113,13 @@ def _recovery(one: View, two: View, name: str) -> tuple[float, float, Paired, Pa
     """Compare the restricted means of all waits; runs that can be paired have the same chain, so the same horizon."""
     means = [pooled_mean(view.waits(name), view.wait_edges, view.horizon).mean for view in (one, two)]
     both = one.kept[:, one.index(name)] & two.kept[:, two.index(name)]
-    before, after = (view.waits(name, both) for view in (one, two))
-    if before.any() and np.array_equal(before, after):
-        trials = int((before.sum(axis=(1, 2, 3)) > 0).sum())
+    counts = [view.arrays["waits"][both, view.index(name)] for view in (one, two)]
+    if counts[0].any() and np.array_equal(
+        *counts
+    ):  # the same at every switch; so are the baselines, which have no times
+        trials = int((counts[0].sum(axis=(1, 2, 3)) > 0).sum())
         return means[0], means[1], Paired(1.0, 1.0, 1.0, 0, trials), Paired(0.0, 0.0, 0.0, 0, trials)
+    before, after = (view.waits(name, both) for view in (one, two))
     return means[0], means[1], *compare_waits(after, before, one.wait_edges, one.horizon)
 
 
