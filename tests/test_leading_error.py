@@ -10,6 +10,7 @@ import pytest
 
 import tracker
 from tracker import limits
+from tracker.limits import derivative, system
 from tracker.scenario.checks import checked
 
 FINE = 70  # the smallest epsilon is 2^-70
@@ -100,3 +101,14 @@ def test_the_digits_of_the_leading_error(stiff: float, ratio: float, s: float) -
         (found.second, wanted[6:].reshape(2, 2, 2).sum(axis=0)),
     ):
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6 * np.abs(theirs).max())
+
+
+def test_larger_systems_go_other_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = world(3.0, 1.5, 0.7)
+    long = limits.leading_error(scenario, "s", [0.5, 1.0])
+    monkeypatch.setattr(derivative, "LONG", 0)
+    for _ in range(2):
+        other = limits.leading_error(scenario, "s", [0.5, 1.0])
+        np.testing.assert_allclose(other.second_by_mode, long.second_by_mode, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(other.probability, long.probability, rtol=0, atol=1e-14)
+        monkeypatch.setattr(system, "DENSE", 0)

@@ -41,7 +41,7 @@ TERMS = 24  # of the Taylor series at a norm of 1/2: the next is 1e-31
 def derivatives(problem: SwitchedQuadratic, times: Array) -> Array:
     """Return dv/d epsilon at each of ``times``, shape (times, n)."""
     n = system.size(problem)
-    one = _small if n <= LONG else _dense if n <= system.DENSE else _large
+    one = _small if n <= min(LONG, system.DENSE) else _dense if n <= system.DENSE else _large
     found = np.array([one(problem, float(T)) for T in times], dtype=np.float64)
     found[:, : problem.X] = [_of_the_chain(problem, float(T)) for T in times]
     return found

@@ -85,6 +85,8 @@ def _coarser_change(weights: Array) -> float:
     found = []
     for part in (weights, weights[tuple(slice(None, None, 2) for _ in weights.shape)]):
         mass = float(part.sum())
+        if not mass > 0.0:
+            return float("inf")  # all wells lie between the points
         places = [
             float(part.sum(axis=tuple(b for b in range(part.ndim) if b != a)) @ np.linspace(-1.0, 1.0, part.shape[a]))
             / mass
