@@ -309,3 +309,40 @@ def test_data_far_outside_the_prior_are_reached() -> None:
     keys = {"data": "full", "observations": y, "horizon": 7, "truth": None}
     found = global_minimisers(mixture(**keys), np.zeros(2))
     np.testing.assert_allclose(gradient_at(mixture(**keys), found.points[0]), 0.0, atol=1e-8 * 1e6)
+
+
+class Twins(NamedTuple):
+    """Two wells of a user's cost: log(1 + (t - 2)^2) + log(1 + (t + 2)^2), lowest at +-sqrt(3)."""
+
+    half: float
+
+
+@base.value.register(Twins)
+def _twins(cost: Any, theta: Any, z: Any) -> Any:
+    return np.log(1.0 + (theta[0] - cost.half) ** 2) + np.log(1.0 + (theta[0] + cost.half) ** 2)
+
+
+@base.gradient.register(Twins)
+def _twins_gradient(cost: Any, theta: Any, z: Any, out: Any) -> None:
+    up, down = theta[0] - cost.half, theta[0] + cost.half
+    out[0] = 2.0 * up / (1.0 + up**2) + 2.0 * down / (1.0 + down**2)
+
+
+@pytest.mark.parametrize("start", [1.0, 30.0, 1e3, 4e3, 3e4, 1e6, -1e5])
+def test_wells_far_narrower_than_the_search_box_are_not_merged(start: float) -> None:
+    found = global_minimisers(Twins(2.0), np.array([start]))
+    np.testing.assert_allclose(found.points, [[-np.sqrt(3.0)], [np.sqrt(3.0)]], atol=1e-7)
+    assert found.settled
+
+
+def test_a_wide_prior_does_not_merge_the_minima_of_a_mixture() -> None:
+    found = global_minimisers(mixture(prior_variance=[1e6, 1e6], data="stream"), np.zeros(2))
+    np.testing.assert_allclose(found.points, [[0.0, 1.0], [1.0, -1.0]], atol=1e-4)
+
+
+def test_the_wells_hold_every_local_minimum() -> None:
+    found = global_minimisers(polynomial("(a^2 - 9)^2/4 + 0.01*a + b^2"), np.zeros(2))
+    assert len(found.points) == 1
+    np.testing.assert_allclose(sorted(found.wells[:, 0]), [-3.0, 3.0], atol=1e-2)
+    assert (np.diff(found.depths) >= 0).all()
+    assert found.depths[0] == pytest.approx(found.value, abs=1e-8)

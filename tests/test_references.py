@@ -10,10 +10,11 @@ from scipy.integrate import quad
 from scipy.special import ndtr
 
 import tracker
-from tracker import references
+from tracker import limits, references
 from tracker.references import lattice
 from tracker.references.lattice import integrate
 from tracker.references.posterior import law_of
+from tracker.scenario import build_modes
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 ISSUED = 1e-9  # the accuracy that was asked for
@@ -236,3 +237,55 @@ def test_what_it_cannot_do_it_says(monkeypatch):
         integrate(lambda u: 1e16 * (u[:, 0] - 0.3) ** 2 + 1e-3 * u[:, 1] ** 2, 2, 500.0)
     with pytest.raises(ValueError, match="no exact law is known for int"):
         law_of(1, 1.0, np.zeros(1))
+
+
+# --- wells behind high barriers
+
+
+def double_well(d: int, beta: float) -> tuple[tracker.Scenario, float, float]:
+    """(a^2 - d^2)^2 / 4 with a tilt that leaves both wells mass; mean and variance by a sum over 1e6 points."""
+    tilt = 0.3 / (beta * d)
+    a = np.linspace(-d - 12.0, d + 12.0, 1_000_001)
+    C = (a * a - d * d) ** 2 / 4 + tilt * a
+    weight = np.exp(-beta * (C - C.min()))
+    weight /= weight.sum()
+    mean = float(weight @ a)
+    return polynomial(f"(a^2 - {d * d})^2/4 + {tilt!r}*a", "a"), mean, float(weight @ (a - mean) ** 2)
+
+
+@pytest.mark.parametrize("beta", [1.0, 3.0, 10.0, 30.0, 100.0])
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+def test_no_well_is_lost(d: int, beta: float):
+    scenario, mean, variance = double_well(d, beta)
+    law = references.posterior(scenario, beta=beta)
+    assert (law.mean[0], law.covariance[0, 0]) == pytest.approx((mean, variance), abs=1e-8)
+    assert law.error < 1e-8
+    gibbs = limits.gibbs_marginal(build_modes(scenario)[0], beta, 0)
+    mass = gibbs.density * (gibbs.points[1] - gibbs.points[0])
+    found = float(mass @ gibbs.points)
+    assert (found, float(mass @ (gibbs.points - found) ** 2)) == pytest.approx((mean, variance), abs=1e-8)
+    for x in (-d, 0.0, d / 2):
+        assert law.cdf(0, x) == pytest.approx(np.interp(x, gibbs.points, gibbs.cdf), abs=1e-4)
+
+
+@pytest.mark.parametrize("beta", [1.0, 30.0, 100.0])
+def test_no_well_of_a_plane_is_lost(beta: float):
+    scenario = polynomial("(a^2 - 9)^2/4 + 0.01*a + b^2", "a", "b")
+    a = np.linspace(-8.0, 8.0, 400_001)
+    weight = np.exp(-beta * ((a * a - 9) ** 2 / 4 + 0.01 * a + 0.03))
+    weight /= weight.sum()
+    mean = float(weight @ a)
+    wanted = np.diag([float(weight @ (a - mean) ** 2), 0.5 / beta])
+    law = references.posterior(scenario, beta=beta)
+    np.testing.assert_allclose(law.mean, [mean, 0.0], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(law.covariance, wanted, rtol=0, atol=1e-8)
+    gibbs = limits.gibbs_marginal(build_modes(scenario)[0], beta, 0)
+    assert float(gibbs.density @ gibbs.points) * (gibbs.points[1] - gibbs.points[0]) == pytest.approx(mean, abs=1e-8)
+
+
+def test_wells_too_narrow_for_a_grid_are_refused():
+    mode = build_modes(polynomial("(a^2 - 25)^2/4", "a"))[0]
+    with pytest.raises(ValueError, match="too narrow for its extent"):
+        limits.gibbs_marginal(mode, 1e9, 0)
+    law = references.posterior(polynomial("(a^2 - 25)^2/4", "a"), beta=1e9)
+    assert law.covariance[0, 0] == pytest.approx(25.0, rel=1e-9)  # the lattice goes where the wells are

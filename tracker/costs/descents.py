@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 TIE = 1e-8  # costs that differ by less than this times (1 + |cost|) are equal
 FLAT = 1e-6  # a direction whose curvature is less than this times the largest may be one in which minimisers go on
 NEWTON_STEPS = 50
+BETWEEN = (0.5, 0.276393, 0.881966, 0.098301)  # shares of a segment at which a rise is looked for
+WIDE = 100.0  # times 1 + |theta|: a search scale beyond it says nothing of the cost close to theta
 
 
 class Descent(NamedTuple):
@@ -66,12 +68,29 @@ def polish(cost: Any, end: Descent, scale: Array) -> Descent:
     return Descent(float(c), theta + 0.0, step)  # + 0.0: no negative zeros
 
 
+def same_well(cost: Any, one: Descent, other: Descent) -> bool:
+    """Tell whether the cost nowhere rises between two ends: then they lie in one well, or in one flat valley.
+
+    It is looked at a few places of the segment, no two of them a whole number of periods apart for wells in a row.
+    """
+    highest = max(one.value, other.value)
+    unused = np.empty(one.point.size)
+    return all(
+        value_and_gradient(cost, one.point + share * (other.point - one.point), unused)
+        <= highest + TIE * (1.0 + abs(highest))
+        for share in BETWEEN
+    )
+
+
 def expected_hessian(cost: Any, theta: Array, scale: Array) -> Array:
-    """Return the Hessian of the expected cost by central differences of its gradient, 1e-5 ``scale`` (N,) apart."""
+    """Return the Hessian of the expected cost by central differences of its gradient, 1e-5 ``scale`` (N,) apart.
+
+    Where the scale is that of a very wide search, the size of theta takes its place.
+    """
     H = np.empty((theta.size, theta.size))
     up, down = np.empty(theta.size), np.empty(theta.size)
     for d in range(theta.size):
-        h = 1e-5 * scale[d]
+        h = 1e-5 * min(scale[d], WIDE * (1.0 + abs(theta[d])))
         moved = theta.copy()
         moved[d] = theta[d] + h
         value_and_gradient(cost, moved, up)

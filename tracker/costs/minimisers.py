@@ -23,14 +23,16 @@ import numpy as np
 from tracker.compiled import from_outside
 from tracker.compiled.fingerprint import content_hash
 from tracker.costs.base import known_minimisers, search_region
-from tracker.costs.descents import FLAT, TIE, Descent, descend, expected_hessian, polish, value_and_gradient
+from tracker.costs.descents import FLAT, TIE, Descent, descend, expected_hessian, polish, same_well, value_and_gradient
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
 
-COARSE, SAME = 1e-3, 1e-4  # points nearer than this, in units of the search scale, are one: before and after polishing
+# Points farther apart than this, in units of the search scale, are two: before and after polishing. Nearer ones are one only
+# if nothing lies between them: the search box may be a million times wider than the wells.
+COARSE, SAME = 1e-3, 1e-4
 HOPEFUL = 1e-4  # descents that end within this times (1 + |cost|) of the lowest are polished
 STARTS = 64  # at first, and each time that the search goes on
 MOST_DESCENTS = 1024  # from starting points, and as many from exchanged coordinates
@@ -43,11 +45,17 @@ UNSETTLED = 1e-2  # Newton's last step at a minimiser, in units of the search sc
 
 
 class Minimisers(NamedTuple):
-    """points (m, N), sorted lexicographically, the cost there, and whether the search ended for want of anything new."""
+    """points (m, N), sorted lexicographically, the cost there, and whether the search ended for want of anything new.
+
+    wells (w, N), depths (w,) : where descents ended, one end of each well that was met, and the cost there, lowest first. Local
+    minima, less exact than ``points``
+    """
 
     points: Array
     value: float
-    settled: bool = True
+    settled: bool
+    wells: Array
+    depths: Array
 
 
 _answers: dict[bytes, Minimisers] = {}  # of earlier searches, by their question
@@ -80,25 +88,33 @@ def global_minimisers(cost: Any, start: Array, *, tolerance: float = TIE) -> Min
             _answers.pop(next(iter(_answers)), None)
         _answers[question] = _search(cost, start, tolerance)
     answer = _answers[question]
-    return answer._replace(points=answer.points.copy())
+    return answer._replace(points=answer.points.copy(), wells=answer.wells.copy(), depths=answer.depths.copy())
 
 
 def _search(cost: Any, start: Array, tolerance: float) -> Minimisers:
     known = known_minimisers(cost)
     if known is not None:
         points = np.ascontiguousarray(known, dtype=float)
-        lowest = min(value_and_gradient(cost, point, np.empty(start.size)) for point in points)
-        return Minimisers(points[_order(points, np.ones(start.size))], float(lowest))
+        values = np.array([value_and_gradient(cost, point, np.empty(start.size)) for point in points])
+        ordered = points[_order(points, np.ones(start.size))]
+        return Minimisers(ordered, float(values.min()), settled=True, wells=ordered.copy(), depths=np.sort(values))
     centre, scale = search_region(cost, start)
     with np.errstate(all="ignore"):  # a descent may visit places where the cost overflows
         wells = _Wells(cost, start, centre, scale)
         settled = wells.search()
-        ends = sorted(wells.ends, key=lambda e: e.value)
-        ends = _distinct(_within(ends, HOPEFUL + tolerance), scale, COARSE)
+        met = sorted(wells.ends, key=lambda e: e.value)
+        ends = _distinct(cost, _within(met, HOPEFUL + tolerance), scale, COARSE)
         ends = sorted((polish(cost, end, scale) for end in ends), key=lambda e: e.value)
-    _refuse_if_unsettled(ends[0], scale)
-    points = np.array([end.point for end in _distinct(_within(ends, tolerance), scale, SAME)])
-    return Minimisers(points[_order(points, scale)], float(ends[0].value), settled)
+        _refuse_if_unsettled(ends[0], scale)
+        points = np.array([end.point for end in _distinct(cost, _within(ends, tolerance), scale, SAME)])
+    places = sorted(wells.places, key=lambda e: e.value)
+    return Minimisers(
+        points=points[_order(points, scale)],
+        value=float(ends[0].value),
+        settled=settled,
+        wells=np.array([end.point for end in places]),
+        depths=np.array([end.value for end in places]),
+    )
 
 
 class _Wells:
@@ -109,6 +125,7 @@ class _Wells:
         self._lowest = np.inf
         self._descents = 0
         self._places = np.empty((0, start.size))  # in units of the scale
+        self.places: list[Descent] = []  # the end that was met first at each
         self._met: list[int] = []
         self._firm: list[bool] = []  # wells, and not points in a plain or a valley
         self.ends: list[Descent] = []  # of the first search all, then one for each new place
@@ -146,13 +163,15 @@ class _Wells:
             return
         place = end.point / self._scale
         near = np.flatnonzero((np.abs(self._places - place) <= COARSE).all(axis=1))
-        if near.size:
-            self._met[near[0]] += 1
+        known = next((n for n in near if same_well(self._cost, self.places[n], end)), None)
+        if known is not None:
+            self._met[known] += 1
         else:
+            self.places.append(end)
             self._places = np.vstack([self._places, place])
             self._met.append(1)
             self._firm.append(self._is_firm(end.point))
-        if keep or not near.size:
+        if keep or known is None:
             self.ends.append(end)
 
     def _is_firm(self, point: Array) -> bool:
@@ -168,7 +187,9 @@ class _Wells:
         stop = self._descents + MOST_DESCENTS
         while sum(self._firm) > 1:
             best = _within(sorted(self.ends, key=lambda e: e.value), TIE)
-            waiting = [end for end in _distinct(best, self._scale, COARSE) if end.point.tobytes() not in done]
+            waiting = [
+                end for end in _distinct(self._cost, best, self._scale, COARSE) if end.point.tobytes() not in done
+            ]
             if not waiting:
                 return True
             wells = self._places[self._firm] * self._scale
@@ -218,11 +239,12 @@ def _within(ends: list[Descent], tolerance: float) -> list[Descent]:
     return [end for end in ends if end.value <= ends[0].value + tolerance * (1.0 + abs(ends[0].value))]
 
 
-def _distinct(ends: list[Descent], scale: Array, distance: float) -> list[Descent]:
-    """Return the first of each group of ``ends`` nearer than ``distance`` in units of the scale."""
+def _distinct(cost: Any, ends: list[Descent], scale: Array, distance: float) -> list[Descent]:
+    """Return the first of each group of ``ends`` of one well, nearer than ``distance`` in units of the scale."""
     kept: list[Descent] = []
     for end in ends:
-        if all(np.abs((end.point - other.point) / scale).max() > distance for other in kept):
+        near = [other for other in kept if np.abs((end.point - other.point) / scale).max() <= distance]
+        if not any(same_well(cost, other, end) for other in near):
             kept.append(end)
     return kept
 

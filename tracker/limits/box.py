@@ -41,13 +41,21 @@ def read_box(box: ArrayLike, N: int) -> Array:
     return sides
 
 
-def automatic_box(field: Field) -> Array:
-    """Return a box, rows (low, high), that holds the law at all times to about 1e-14."""
+def automatic_box(field: Field, wells: Array | None = None) -> Array:
+    """Return a box, rows (low, high), that holds the law at all times to about 1e-14.
+
+    wells : ndarray, shape (w, N), places that it must hold from the beginning: beyond a high barrier no growing finds them
+    """
     spread = DEVIATIONS * np.sqrt(np.diag(field.covariance))
     start = np.column_stack([field.mean - spread, field.mean + spread])
-    sides = start + np.array([-1.0, 1.0]) * np.maximum(1.0, np.abs(field.mean))[:, None]
+    hull = start
+    if wells is not None:
+        hull = np.column_stack([np.minimum(start[:, 0], wells.min(axis=0)), np.maximum(start[:, 1], wells.max(axis=0))])
+    sides = hull + np.array([-1.0, 1.0]) * np.maximum(1.0, np.abs(field.mean))[:, None]
     for _ in range(MOST_GROWTHS):
-        inside, open_sides = _level_box(field, sides, start)
+        inside, open_sides = _level_box(field, sides, start, hull)
+        if wells is not None and not open_sides.any():
+            open_sides[:] = _comes_down_again(field, sides)
         if not open_sides.any():
             break
         half = (sides[:, 1] - sides[:, 0]) / 2 * (GROWTH - 1.0)
@@ -57,11 +65,24 @@ def automatic_box(field: Field) -> Array:
     else:
         raise ValueError("box: no box holds the level sets of the costs: give one with box=")
     for _ in range(3):  # again on a finer scan, so that the margin of one scanned cell is small
-        inside, _ = _level_box(field, inside, start)
+        inside, _ = _level_box(field, inside, start, hull)
     return inside
 
 
-def _level_box(field: Field, sides: Array, start: Array) -> tuple[Array, NDArray[np.bool_]]:
+def _comes_down_again(field: Field, sides: Array) -> bool:
+    """Tell whether the level sets go on beyond a box whose edge they do not reach: seen twice and four times as far out."""
+    level = float(field.values(0, field.mean[None])[0]) + DEPTH / field.beta
+    for factor in (2.0, 4.0):
+        axes = [np.linspace(low, high, SCAN[len(sides)]) for low, high in wider(sides, factor)]
+        points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+        rim = np.concatenate([np.moveaxis(points, a, 0)[[0, -1]].reshape(-1, len(sides)) for a in range(len(sides))])
+        with np.errstate(over="ignore", invalid="ignore"):
+            if (field.values(0, rim) <= level).any():
+                return True
+    return False
+
+
+def _level_box(field: Field, sides: Array, start: Array, hull: Array) -> tuple[Array, NDArray[np.bool_]]:
     """Return the bounding box, a cell wider, of what must be held, and the sides (N, 2) that it reaches."""
     N = len(sides)
     axes = [np.linspace(low, high, SCAN[N]) for low, high in sides]
@@ -83,7 +104,7 @@ def _level_box(field: Field, sides: Array, start: Array) -> tuple[Array, NDArray
         low, high = (int(inside[0]), int(inside[-1])) if len(inside) else (0, len(axis) - 1)
         reached[a] = low == 0, high == len(axis) - 1
         box[a] = axis[max(low - 1, 0)], axis[min(high + 1, len(axis) - 1)]
-        box[a] = min(box[a, 0], start[a, 0]), max(box[a, 1], start[a, 1])
+        box[a] = min(box[a, 0], hull[a, 0]), max(box[a, 1], hull[a, 1])
     return box, reached
 
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tracker import skew
+from tracker.costs.minimisers import global_minimisers
 from tracker.costs.quadratic import Quadratic
-from tracker.limits.box import automatic_box
+from tracker.limits.box import DEPTH, automatic_box
 from tracker.limits.field import Field
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 POINTS = {1: 4001, 2: 241}  # a side
+MOST_POINTS = {1: 64001, 2: 961}
+RESOLVED = 3e-3  # the change that half of the points may make: all of them are then right to 1e-10
 DEVIATIONS = 8.5  # of a Gaussian law that are tabulated
 
 
@@ -55,12 +58,42 @@ def gibbs_marginal(mode: Mode, beta: float, coordinate: int) -> Marginal:
             f"Gibbs' law of a cost that is not quadratic is computed on a grid for N = 1 and 2, here N = {N}"
         )
     field = _alone(mode, beta)
-    sides = automatic_box(field)
-    axes = [np.linspace(low, high, POINTS[N]) for low, high in sides]
-    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
-    weights = np.exp(-beta * np.maximum(field.values(0, points) - mode.floor, 0.0))
+    found = global_minimisers(mode.cost, mode.minimisers[0])
+    wells = found.wells[found.depths <= mode.floor + DEPTH / beta]
+    sides = automatic_box(field, np.vstack([mode.minimisers, wells]))
+    points = POINTS[N]
+    while True:
+        axes = [np.linspace(low, high, points) for low, high in sides]
+        grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+        weights = np.exp(-beta * np.maximum(field.values(0, grid) - mode.floor, 0.0))
+        if _coarser_change(weights) < RESOLVED:
+            break
+        points = 2 * points - 1
+        if points > MOST_POINTS[N]:
+            raise ValueError(
+                f"Gibbs' law is too narrow for its extent: {MOST_POINTS[N]} points a side do not resolve it"
+            )
     rest = tuple(axis for axis in range(N) if axis != coordinate)
     return _normalised(axes[coordinate], np.asarray(weights.sum(axis=rest)))
+
+
+def _coarser_change(weights: Array) -> float:
+    """Return how much every second point alone would change mass and balance of the law, its first moments along the axes.
+
+    The trapezoidal rule gains digits so fast that the error of all points is about the fourth power of this.
+    """
+    found = []
+    for part in (weights, weights[tuple(slice(None, None, 2) for _ in weights.shape)]):
+        mass = float(part.sum())
+        if not mass > 0.0:
+            return float("inf")  # all wells lie between the points
+        places = [
+            float(part.sum(axis=tuple(b for b in range(part.ndim) if b != a)) @ np.linspace(-1.0, 1.0, part.shape[a]))
+            / mass
+            for a in range(part.ndim)
+        ]
+        found.append(np.array([mass * 2.0 ** (0 if part is weights else weights.ndim), *places]))
+    return float(max(abs(found[1][0] / found[0][0] - 1.0), np.abs(found[1][1:] - found[0][1:]).max()))
 
 
 def discretised_marginal(mode: Mode, S: Array, epsilon: float, beta: float, coordinate: int) -> Marginal:

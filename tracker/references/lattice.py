@@ -27,6 +27,7 @@ DEPTH = 46.0  # exp(-46) = 1e-20 of the top: what is left out
 WIDE = 0.02  # of the range of f; safe, because a cell is 1/64 of the box and f grows at least like a square
 CELLS = 32  # of the first lattice, to each side of the centre
 TOLERANCE = 1e-11  # of the last change, in units of standard deviations
+MET = 1.0  # of f at the lattice point next to the bottom of a well, above that bottom, once the lattice resolves it
 LEVELS = 60
 MOST_POINTS = 2_000_000
 
@@ -71,28 +72,35 @@ class _Level(NamedTuple):
     settled: bool
 
 
-def integrate(f: Callable[[Any], Array], rank: int, reach: float) -> Lattice:
+def integrate(f: Callable[[Any], Array], rank: int, reach: float, wells: Array | None = None) -> Lattice:
     """Return the law proportional to exp(-f(u)), u in R^rank; beyond ``reach`` in any coordinate there is nothing.
 
     f : maps points (n, rank) to values (n,)
+    wells : ndarray, shape (w, rank), known minima of f: however narrow they are, the lattice stays around them until it
+        resolves them
     """
     if rank == 0:
         return Lattice(np.zeros((1, 0), dtype=np.int64), np.zeros((1, 0)), np.ones(1), 1.0, 0.0)
     spacing = reach / CELLS
     index = np.array(list(product(range(-CELLS, CELLS + 1), repeat=rank)), dtype=np.int64)
     before: _Level | None = None
+    bottoms = np.zeros((0, rank)) if wells is None else wells
+    depths = f(bottoms)
     for _ in range(LEVELS):
         values = f(spacing * index)
         least = float(values.min())
         depth = max(DEPTH, WIDE * float(values.max() - least))
-        level = _level(index, spacing, values - least, least, settled=depth == DEPTH)
+        at_wells = np.rint(bottoms / spacing).astype(np.int64)
+        # a lattice that is far above the known bottom of a well has not met it yet
+        settled = depth == DEPTH and bool((f(spacing * at_wells) < depths + MET).all())
+        level = _level(index, spacing, values - least, least, settled=settled)
         if before is not None and before.settled and level.settled:
             error = _change(before, level)
             # rounding of f itself, of size |f| ulp, is the floor
             if error < max(TOLERANCE, 32.0 * np.finfo(float).eps * abs(least)):
                 return level.lattice._replace(error=error)
         before = level
-        kept = index[values <= least + depth]
+        kept = np.vstack([index[values <= least + depth], at_wells])
         if len(kept) << rank > MOST_POINTS:
             break
         index = _children(kept)

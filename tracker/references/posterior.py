@@ -89,7 +89,7 @@ class Reduced:
     """theta = origin + basis u + rest: u has the density exp(-f(u)), rest is normal and independent of it.
 
     origin (N,); basis (N, r); rest (N, N), the covariance; potential: f, from points (n, r) to values (n,); reach: no
-    coordinate of u is larger.
+    coordinate of u is larger; wells (w, r): where f is known to have minima, which no lattice may lose.
     """
 
     origin: Array
@@ -97,6 +97,7 @@ class Reduced:
     rest: Array
     potential: Callable[[Array], Array]
     reach: float
+    wells: Array
 
     @property
     def rank(self) -> int:
@@ -119,7 +120,9 @@ def _along(reduced: Reduced, coordinate: int) -> tuple[Array, Array, float]:
     """Return knots, weights and spacing of the law of u along the direction that moves a coordinate of theta."""
     direction = reduced.basis[coordinate]
     turn = _turned(direction / np.linalg.norm(direction))
-    lattice = integrate(lambda v: reduced.potential(v @ turn.T), reduced.rank, np.sqrt(reduced.rank) * reduced.reach)
+    turned = reduced.wells @ turn
+    reach = np.sqrt(reduced.rank) * reduced.reach
+    lattice = integrate(lambda v: reduced.potential(v @ turn.T), reduced.rank, reach, turned)
     return (*lattice.marginal(), lattice.spacing)
 
 
@@ -179,7 +182,7 @@ def chosen_mode(scenario: Scenario, mode: int | str | None) -> tuple[str, Any]:
 def law_of(cost: Any, beta: float, start: Array) -> Posterior:
     """Return the law proportional to exp(-beta C) for built parameters; ``start`` helps to find minimisers."""
     reduced = reduce(cost, beta, start)
-    lattice: Lattice = integrate(reduced.potential, reduced.rank, reduced.reach)
+    lattice: Lattice = integrate(reduced.potential, reduced.rank, reduced.reach, reduced.wells)
     mean = reduced.origin + reduced.basis @ lattice.mean
     covariance = reduced.rest + reduced.basis @ lattice.covariance @ reduced.basis.T
     return Posterior(mean, (covariance + covariance.T) / 2.0, lattice.error, reduced)
@@ -188,11 +191,11 @@ def law_of(cost: Any, beta: float, start: Array) -> Posterior:
 def reduce(cost: Any, beta: float, start: Array) -> Reduced:
     """Return what is left to integrate of the law proportional to exp(-beta C)."""
     if isinstance(cost, Mixture):
-        return _mixture(cost, beta)
+        return _mixture(cost, beta, start)
     if isinstance(cost, Quadratic):
         N = cost.minimum.size
         rest = np.asarray(np.linalg.inv(cost.curvature) / beta, dtype=float)
-        return Reduced(cost.minimum, np.zeros((N, 0)), rest, _nothing, 0.0)
+        return Reduced(cost.minimum, np.zeros((N, 0)), rest, _nothing, 0.0, np.zeros((0, 0)))
     if isinstance(cost, PolynomialCost) and start.size <= PLANE:
         return _whole(cost, beta, start)
     kind = "a polynomial of more than 2 variables" if isinstance(cost, PolynomialCost) else type(cost).__name__
@@ -219,7 +222,7 @@ def _nothing(u: Array) -> Array:
     return np.zeros(len(u))
 
 
-def _mixture(cost: Mixture, beta: float) -> Reduced:
+def _mixture(cost: Mixture, beta: float, start: Array) -> Reduced:
     scale = np.sqrt(1.0 / (beta * cost.precision))
     forms = cost.means * scale
     if scale.size <= PLANE:
@@ -232,19 +235,30 @@ def _mixture(cost: Mixture, beta: float) -> Reduced:
     # -log(exp(-a) + exp(-b)) >= -log 2 for each observation, so beta C exceeds its value at u = 0 by DEPTH beyond this
     above = expected(cost, cost.prior_mean) - cost.constant + np.log(2.0) * cost.weights.sum()
     reach = float(np.sqrt(2.0 * (beta * above + DEPTH)))
-    return Reduced(cost.prior_mean, basis, rest, _potential(cost, beta, cost.prior_mean, basis), reach)
+    # a minimum lies in the plane of u: away from it only the prior changes, and that is lowest there
+    lowest = global_minimisers(cost, start)
+    wells = (lowest.wells[lowest.depths <= lowest.value + DEPTH / beta] - cost.prior_mean) / scale @ W
+    wells = wells[np.abs(wells).max(axis=1, initial=0.0) <= reach]
+    return Reduced(cost.prior_mean, basis, rest, _potential(cost, beta, cost.prior_mean, basis), reach, wells)
 
 
 def _whole(cost: PolynomialCost, beta: float, start: Array) -> Reduced:
-    """Double a box around the global minimisers until the cost on its edge is out of reach, then once more for safety."""
+    """Double a box around all wells that matter until the cost on its edge is out of reach, then once more for safety.
+
+    Beyond a barrier the cost may come down again, so it is looked at twice and four times as far out too.
+    """
     N = start.size
     lowest = global_minimisers(cost, start)
-    origin = lowest.points.mean(axis=0)
+    wells = np.vstack([lowest.points, lowest.wells[lowest.depths <= lowest.value + DEPTH / beta]])
+    origin = (wells.min(axis=0) + wells.max(axis=0)) / 2.0
     f = _potential(cost, beta, origin, np.eye(N))
-    reach = 1.0 + float(np.abs(lowest.points - origin).max())
+    reach = 1.0 + float(np.abs(wells - origin).max())
     for _ in range(DOUBLINGS):
-        if float(f(reach * _edge(N)).min()) > beta * lowest.value + DEPTH:
-            return Reduced(origin, np.eye(N), np.zeros((N, N)), f, 2.0 * reach)
+        rim = np.concatenate([factor * reach * _edge(N) for factor in (1.0, 2.0, 4.0)])
+        with np.errstate(over="ignore"):
+            least = float(f(rim).min())
+        if least > beta * lowest.value + DEPTH:
+            return Reduced(origin, np.eye(N), np.zeros((N, N)), f, 2.0 * reach, wells - origin)
         reach *= 2.0
     raise ValueError(
         f"exp(-beta C) is not integrable: C does not grow in every direction ({reach:.0e} away at the latest)"
