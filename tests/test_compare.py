@@ -95,7 +95,7 @@ def test_paired_differences_are_printed_and_drawn(folders: dict[str, Path], tmp_
     assert f"{found.estimate:.3g} [{found.low:.3g}, {found.high:.3g}]" in done.stdout
     page = (tmp_path / "page.html").read_text()
     assert f"difference {number(found.estimate)} {interval(found.low, found.high)}" in page
-    (shown,) = [_exhibit(compare(first, second), View(first))]
+    shown = _exhibit(compare(first, second), View(first), View(second))
     labels = [ax.get_xlabel() for ax in shown.figure.axes]
     assert any(label.startswith("difference") for label in labels)
     right = shown.figure.axes[1]  # of the tracking error: the first sampler's line is its interval

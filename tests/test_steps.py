@@ -143,6 +143,7 @@ def test_own_best_steps_are_the_exact_ones(copies: tracker.Run) -> None:
         assert rows[name]["error at it"] == pytest.approx(best.mean_square_error, rel=1e-9)
     assert rows["quick"]["each at its best step"] == pytest.approx(1.0, rel=1e-9)
     assert rows["quick"]["error to careful's, at ε"] != pytest.approx(1.0, rel=0.1)
+    assert "each at its own best step careful and quick are level (" in shown.caption
 
 
 def test_a_best_step_that_is_refused_has_its_reason(copies: tracker.Run, monkeypatch: pytest.MonkeyPatch) -> None:

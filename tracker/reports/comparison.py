@@ -73,8 +73,8 @@ def exhibit(view: View) -> Exhibit | Omitted:
     caption = _caption(view, reference, others, compared)
     caption += _about_gradients(view) if any(quantity.is_time for quantity, _ in compared) else ""
     law = view.scenario.chain
-    errors = per_gradient(_gradients(view), law.alpha if law is not None else None)
-    caption += f" {errors}" if errors else ""
+    if len(set(view.evaluations[: len(view.samplers)])) > 1:
+        caption += f" {per_gradient(_gradients(view), law.alpha if law is not None else None)}"
     caption += f" Not drawn, as all their trials diverged: {listed(lost)}." if lost else ""
     alt = f"Forest plot: ratios of {len(drawn)} samplers to {reference} with 95 % intervals, for {len(compared)} quantities."
     return Exhibit(KEY, QUESTION, caption, alt, fig, _table(reference, compared))
