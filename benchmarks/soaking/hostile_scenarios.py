@@ -9,9 +9,11 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import bombs as bombs_of
 import fuzzing
 
 from soaking.common import ROOT, Sizes, check, say
@@ -55,7 +57,7 @@ for line in sys.stdin:
 class Outcome(NamedTuple):
     """How a command on a file ended."""
 
-    seed: int
+    seed: int | None
     command: str
     code: int
     seconds: float  # of CPU
@@ -64,7 +66,7 @@ class Outcome(NamedTuple):
     warnings: list[str]
 
 
-def in_a_child(jobs: list[tuple[int, list[list[str]]]], folder: Path, perturb: str) -> list[Outcome]:
+def in_a_child(jobs: Sequence[tuple[int | None, list[list[str]]]], folder: Path, perturb: str) -> list[Outcome]:
     """Carry out the commands on the fuzzer's files, one after another in one process."""
     folder.mkdir(exist_ok=True)
     shutil.copy(ROOT / "scenarios" / "breast_cancer.csv", folder)
@@ -118,6 +120,24 @@ def _facts(found: list[Outcome]) -> dict[str, Any]:
         "peak_MB": max(outcome.megabytes for outcome in found),
         "with_a_warning": sum(bool(outcome.warnings) for outcome in found),
     }
+
+
+def bombs(_: Sizes, folder: Path) -> None:
+    """Validate small files that ask for much."""
+    began, place = time.monotonic(), folder / "bombs"
+    found = list[Outcome]()
+    for name in bombs_of.BOMBS:
+        own = place / name
+        own.mkdir(parents=True)
+        file = bombs_of.write(name, own)
+        for outcome in in_a_child([(None, [["validate", file.name]])], own, "165"):
+            judge(outcome, f"bombs: {name}")
+            check(outcome.seconds <= CPU_SECONDS, f"bombs: {name}: {outcome.seconds} s of CPU")
+            check(outcome.megabytes <= MEGABYTES, f"bombs: {name}: {outcome.megabytes} MB")
+            check(outcome.code in (0, 3, 4), f"bombs: {name}: exit code {outcome.code}")
+            found.append(outcome)
+    codes = Counter(outcome.code for outcome in found)
+    say("bombs", **_facts(found), exit_codes=dict(sorted(codes.items())), seconds=round(time.monotonic() - began))
 
 
 def accepted(sizes: Sizes, folder: Path) -> None:
