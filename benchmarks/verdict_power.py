@@ -1,10 +1,12 @@
 """How often the two verdicts of ``tracker limit`` say no: to correct engines, and to engines with a planted fault.
 
-Example A with the start N((0.5, 0), 0.3^2 I); every replicate is a whole check with its own seed. Faults are planted at the
-kernel's inputs: the sampler's parameters, the chain's plan, the skew matrix, the costs, the timeline of the modes.
+Two tables. The panel alone, on Example A with the start N((0.5, 0), 0.3^2 I), with few trials and large faults; and the whole
+judgement of the implementation (panel, single steps, and the whole law where N = 1) at default settings, with small faults on
+the same world, and with right engines in ten worlds. Every replicate is a check with its own seed. Faults are planted at the
+inputs of the compiled kernels.
 
     python benchmarks/verdict_power.py > benchmarks/verdict_power.txt
-    python benchmarks/verdict_power.py --correct 20 --mutants 5 --trials 1000
+    python benchmarks/verdict_power.py --parts steps --faulty 5 --right 4
     python benchmarks/verdict_power.py --store outcomes.jsonl          # goes on where it was stopped
 """
 
@@ -14,135 +16,36 @@ import argparse
 import json
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
-from unittest import mock
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
+import verdict_steps
 from scipy.special import betaincinv
+from verdict_faults import (
+    Ahead,
+    Behind,
+    EverySecond,
+    chain_faster,
+    drift_changed,
+    nothing,
+    sampler_changed,
+    without_second_row,
+    world,
+)
+from verdict_models import example_a, models
 
-import tracker
-from tracker import simulate
 from tracker.convergence import extrapolation, ladder
 from tracker.convergence.exact import exact_values
 from tracker.convergence.sampling import Engine
-from tracker.environment import Environment, Timeline
 
-FILE = Path(__file__).resolve().parent.parent / "scenarios" / "example_a.toml"
-NOISELESS = [[0.0, 0.0], [0.0, 0.0]]
 SEED = 606
-
-
-def example_a(*, gradient_noise: bool = False) -> tracker.Scenario:
-    """Example A with a Gaussian start, with or without gradient noise."""
-    scenario = tracker.load(FILE)
-    start = {"mean": [0.5, 0.0], "covariance": [[0.09, 0.0], [0.0, 0.09]]}
-    modes = [
-        mode if gradient_noise else mode.model_copy(update={"gradient_noise": NOISELESS}) for mode in scenario.modes
-    ]
-    return scenario.replace(start=start, modes=modes)
-
-
-# --- faults
-
-
-@contextmanager
-def prepared(change: Callable[[Any], Any]) -> Iterator[None]:
-    """Give the kernels another problem than the one they were asked for."""
-    honest = simulate.prepare
-    with mock.patch.object(simulate, "prepare", lambda scenario: change(honest(scenario))):
-        yield
-
-
-def sampler_changed(**how: Callable[[Any], Any]) -> Any:
-    """Change entries of what a sampler is: ``parameters`` or ``skew``."""
-
-    def change(problem: Any) -> Any:
-        first, *others = problem.contestants
-        first = first._replace(**{key: f(getattr(first, key)) for key, f in how.items()})
-        return problem._replace(contestants=(first, *others))
-
-    return prepared(change)
-
-
-def chain_faster(factor: float) -> Any:
-    return prepared(lambda problem: problem._replace(plan=replace(problem.plan, Q=factor * problem.plan.Q)))
-
-
-def drift_changed(matrix: Callable[[Any], Any], modes: tuple[int, ...]) -> Any:
-    """Let (I + S) grad C be W grad C in some modes, by giving the kernel (I + S)^-1 W H as the curvature there."""
-
-    def change(problem: Any) -> Any:
-        S = problem.contestants[0].skew
-        turn = np.linalg.solve(np.eye(2) + S, matrix(S))
-        changed = list(problem.modes)
-        for x in modes:
-            cost = changed[x].cost
-            changed[x] = changed[x]._replace(cost=cost._replace(curvature=np.ascontiguousarray(turn @ cost.curvature)))
-        return problem._replace(modes=tuple(changed))
-
-    return prepared(change)
-
-
-def without_second_row(S: Any) -> Any:
-    return np.eye(2) + np.array([S[0], [0.0, 0.0]])
-
-
-class Ahead(Environment):
-    """Hands out x_{k+1} where x_k is due; the mode at the end stays right."""
-
-    def advance(self, stop: int) -> Timeline:
-        """Go on to step `stop`, with the fault."""
-        t = super().advance(stop)
-        at = t.offsets[1:]  # a segment for x_stop goes in at the end of each trial
-        end = np.insert(t.end - 1, at, stop)
-        mode = np.insert(t.mode, at, self.present)
-        since = np.insert(t.since, at, t.since[at - 1])
-        trial = np.insert(np.repeat(np.arange(len(at)), np.diff(t.offsets)), at, np.arange(len(at)))
-        keep = end > t.start
-        offsets = np.searchsorted(trial[keep], np.arange(len(at) + 1))
-        return Timeline(t.start, t.stop, offsets, mode[keep], end[keep], since[keep], np.ones(keep.sum(), dtype=bool))
-
-
-class Behind(Environment):
-    """Hands out x_{k-1} where x_k is due (x_0 at first); the mode at the end stays right. One block only."""
-
-    def advance(self, stop: int) -> Timeline:
-        """Go on to step `stop`, with the fault."""
-        t = super().advance(stop)
-        trial = np.repeat(np.arange(len(t.offsets) - 1), np.diff(t.offsets))
-        begin = np.concatenate([[0], t.end[:-1]])
-        begin[t.offsets[:-1]] = t.start
-        keep = (begin == t.start) | (begin + 1 < stop)
-        offsets = np.searchsorted(trial[keep], np.arange(len(t.offsets)))
-        end = np.minimum(t.end + 1, stop)[keep]
-        return Timeline(t.start, t.stop, offsets, t.mode[keep], end, t.since[keep], t.live[keep])
-
-
-class EverySecond(Environment):
-    """The chain moves at every second step only."""
-
-    def advance(self, stop: int) -> Timeline:
-        """Go on to step `stop`, with the fault."""
-        t = super().advance(stop // 2)
-        since = np.where(t.since >= 0, 2 * t.since, t.since)
-        return Timeline(2 * t.start, stop, t.offsets, t.mode, 2 * t.end, since, t.live)
-
-
-def world(kind: type[Environment]) -> Any:
-    return mock.patch.object(simulate, "Environment", kind)
-
-
-@contextmanager
-def nothing() -> Iterator[None]:
-    yield
 
 
 class Case(NamedTuple):
@@ -204,22 +107,27 @@ def outcome(case: int, replicate: int, trials: int, delta: float) -> Outcome:
 
 
 class Store:
-    """Outcomes by case and replicate, kept in a file if there is one."""
+    """Outcomes by key, kept in a file if there is one."""
 
-    def __init__(self, path: Path | None, trials: int, delta: float) -> None:
-        self.path, self.budget, self.found = path, [trials, delta], {}
+    def __init__(self, path: Path | None) -> None:
+        self.path, self.found = path, {}
         if path is not None and path.exists():
-            for line in path.read_text().splitlines():
-                budget, case, replicate, *rest = json.loads(line)
-                if budget == self.budget:
-                    self.found[case, replicate] = Outcome(*rest)
+            self.found = {json.dumps(key): found for key, found in map(json.loads, path.read_text().splitlines())}
 
-    def add(self, case: int, replicate: int, one: Outcome) -> None:
-        """Keep an outcome."""
-        self.found[case, replicate] = one
-        if self.path is not None:
-            with self.path.open("a") as file:
-                file.write(json.dumps([self.budget, case, replicate, *one]) + "\n")
+    def get(
+        self, pool: ProcessPoolExecutor, kind: Any, compute: Callable[..., Any], keys: list[tuple[Any, ...]]
+    ) -> list[Any]:
+        """The outcomes of ``compute`` for every tuple of arguments in ``keys``; those in the file are not computed again."""
+        names = [json.dumps([compute.__module__, *key]) for key in keys]
+        waiting = {
+            name: pool.submit(compute, *key) for name, key in zip(names, keys, strict=True) if name not in self.found
+        }
+        for name, future in waiting.items():
+            self.found[name] = list(future.result())
+            if self.path is not None:
+                with self.path.open("a") as file:
+                    file.write(json.dumps([json.loads(name), self.found[name]]) + "\n")
+        return [kind(*self.found[name]) for name in names]
 
 
 def upper(count: int, total: int) -> float:
@@ -238,26 +146,17 @@ def row(case: Case, found: list[Outcome]) -> str:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trials", type=int, default=4000)
-    parser.add_argument("--resolution", type=float, default=0.1)
-    parser.add_argument("--correct", type=int, default=300)
-    parser.add_argument("--mutants", type=int, default=40)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--cases", type=int, nargs="*", default=list(range(len(CASES))), help="numbers from 0")
-    parser.add_argument("--store", type=Path, help="a file of outcomes: those in it are not computed again")
-    asked = parser.parse_args()
+def panel_table(asked: argparse.Namespace, known: Store) -> None:
+    """Large faults, few trials: the panel alone."""
     print(
         f"Example A, start N((0.5, 0), 0.3^2 I), T = 1, n = 8, 16, 32, 64, 128; {asked.trials} trials per level, "
-        f"delta = {asked.resolution:g};\nboth tests at 1 %; the implementation is judged by the trials at n = 8.\n"
+        f"delta = {asked.resolution:g};\nthe panel alone, both tests at 1 %; the implementation is judged by the trials at n = 8.\n"
     )
     print(
         f"{'engine':28} {'rejected':>9} {'confirmed':>10} {'inconclusive':>13} {'median z':>8} {'impl. rejected':>15} "
         f"{'median z':>8} {'replicates':>11}  must be caught by",
         flush=True,
     )
-    known = Store(asked.store, asked.trials, asked.resolution)
     right: list[Outcome] = []
     theory(False), theory(True)
     outcome(0, 0, 200, asked.resolution)  # compiled here, once, before the processes part
@@ -265,17 +164,62 @@ def main() -> None:
         for index in asked.cases:
             case = CASES[index]
             count = asked.mutants if case.caught_by else asked.correct
-            missing = [r for r in range(count) if (index, r) not in known.found]
-            waiting = [pool.submit(outcome, index, r, asked.trials, asked.resolution) for r in missing]
-            for r, future in zip(missing, waiting, strict=True):
-                known.add(index, r, future.result())
-            found = [known.found[key] for key in sorted(known.found) if key[0] == index]
+            keys = [(index, r, asked.trials, asked.resolution) for r in range(count)]
+            found = known.get(pool, Outcome, outcome, keys)
             print(row(case, found), flush=True)
             right += found if not case.caught_by else []
     print(f"\nboth correct engines together, {len(right)} replicates:")
     for which in ("limit", "implementation"):
         rejected = sum(getattr(o, which) == "rejected" for o in right)
         print(f"  {which} rejected {rejected} times: at most {upper(rejected, len(right)):.2%} with 95 % confidence")
+
+
+def steps_table(asked: argparse.Namespace, known: Store) -> None:
+    """Small faults at default settings, and right engines in ten worlds."""
+    worlds = list(models())
+    print(
+        f"Implementation at default settings (resolution {verdict_steps.RESOLUTION:g}): the panel, single steps and the whole law "
+        f"(N = 1) together, at 1 %;\nfaults in {verdict_steps.WORLD}, start N((0.5, 0), 0.3^2 I), gradient noise, n = 8.\n"
+    )
+    print(verdict_steps.head(), flush=True)
+    for name in [verdict_steps.WORLD] if not asked.right else worlds:
+        verdict_steps.outcome(name, -1, 999)  # compiled here, and theory computed, once, before the processes part
+    with ProcessPoolExecutor(asked.workers, mp_context=multiprocessing.get_context("fork")) as pool:
+        for n, fault in enumerate(verdict_steps.FAULTS):
+            keys = [(verdict_steps.WORLD, n, r) for r in range(asked.faulty)]
+            found = known.get(pool, verdict_steps.Outcome, verdict_steps.outcome, keys)
+            print(verdict_steps.row(fault.name, found, ">= 18 of 20" if fault.most else "-"), flush=True)
+        right = []
+        for name in worlds if asked.right else []:
+            found = known.get(
+                pool, verdict_steps.Outcome, verdict_steps.outcome, [(name, -1, r) for r in range(asked.right)]
+            )
+            print(verdict_steps.row(f"right: {name}", found, "-"), flush=True)
+            right += found
+    rejected = sum(each.word == "rejected" for each in right)
+    if right:
+        print(
+            f"\nright engines together: {rejected} of {len(right)} rejected, at most {upper(rejected, len(right)):.2%} (95 %)"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--parts", nargs="*", choices=("panel", "steps"), default=["panel", "steps"])
+    parser.add_argument("--trials", type=int, default=4000, help="of the panel's table")
+    parser.add_argument("--resolution", type=float, default=0.1, help="of the panel's table")
+    parser.add_argument("--correct", type=int, default=340)
+    parser.add_argument("--mutants", type=int, default=40)
+    parser.add_argument("--faulty", type=int, default=20, help="replicates of each small fault")
+    parser.add_argument("--right", type=int, default=40, help="replicates of a right engine in each world")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--cases", type=int, nargs="*", default=list(range(len(CASES))), help="numbers from 0")
+    parser.add_argument("--store", type=Path, help="a file of outcomes: those in it are not computed again")
+    asked = parser.parse_args()
+    known = Store(asked.store)
+    for n, part in enumerate(asked.parts):
+        print("\n" if n else "", end="")
+        {"panel": panel_table, "steps": steps_table}[part](asked, known)
 
 
 if __name__ == "__main__":

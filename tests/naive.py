@@ -8,6 +8,7 @@ compiled loop is tested against this file. A trial is given its modes x_0, ..., 
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -180,6 +181,12 @@ class Logistic:
 
     def expected(self, theta: np.ndarray) -> float:
         return float(np.mean([self.value(theta, i) for i in range(len(self.x))]))
+
+    def correct(self, theta: np.ndarray) -> float:
+        """The share of rows with the right label; one half where there is no telling."""
+        return float(
+            np.mean([{1.0: 1.0, 0.0: 0.5, -1.0: 0.0}[float(s)] for s in np.sign(self.labels * (self.x @ theta))])
+        )
 
     def distance(self, theta: np.ndarray, minimiser: np.ndarray) -> float:
         return float(np.linalg.norm(theta - minimiser))
@@ -443,37 +450,70 @@ def run(
     return Trial(np.array(thetas), np.array(skews), tangents, np.array(errors), resets, diverged, np.array(sigmas))
 
 
+def softest(cost: Cost) -> float:
+    """The smallest curvature of the expected cost at a minimiser, by second differences of its values."""
+    found, d = [], 1e-3
+    for m in cost.minimisers:
+        e = d * np.eye(len(m))
+        H = [
+            [
+                cost.expected(m + a + b)
+                - cost.expected(m + a - b)
+                - cost.expected(m - a + b)
+                + cost.expected(m - a - b)
+                for b in e
+            ]
+            for a in e
+        ]
+        found.append(np.linalg.eigvalsh(np.array(H) / (4 * d * d))[0])
+    return float(min(found))
+
+
 @dataclass
 class Metrics:
-    """Sums of (steps, error, squared error, steps inside) by mode and by steps since the last switch; waits; moments."""
+    """Sums by mode and by steps since the last switch; waits; stays; moments.
+
+    The sums are of steps, error, squared error, steps inside, and at every c-th step from burn_in on of 1, excess cost, accuracy.
+    """
 
     by_mode: dict[int, np.ndarray]
     by_age: dict[int, np.ndarray]
-    waits: list[tuple[int, bool]]  # (duration, or age at the last look; censored)
+    waits: list[tuple[int, int, bool]]  # (new mode; duration, or age at the last look; censored)
+    stays: list[tuple[int, bool]]  # (mode; still inside a relaxation time after re-acquisition)
     mean: np.ndarray
     second: np.ndarray
 
 
-def measure(trial: Trial, costs: Sequence[Cost], modes: Sequence[int], burn_in: int) -> Metrics:
-    """Measure a trial that did not diverge, from the definitions."""
+def measure(
+    trial: Trial, costs: Sequence[Cost], modes: Sequence[int], burn_in: int, every: int, relaxation: Sequence[float]
+) -> Metrics:
+    """Measure a trial that did not diverge, from the definitions; ``relaxation``: 1/(epsilon h) by mode."""
     K = len(modes) - 1
+    floors = [min(cost.expected(m) for m in cost.minimisers) for cost in costs]
     inside = [trial.error[k] <= costs[modes[k]].radius for k in range(K)]
     switches = [k for k in range(1, K) if modes[k] != modes[k - 1]]
     by_mode: dict[int, np.ndarray] = {}
     by_age: dict[int, np.ndarray] = {}
     for k in range(burn_in, K):
-        row = np.array([1.0, trial.error[k], trial.error[k] ** 2, inside[k]])
+        cost, theta = costs[modes[k]], trial.theta[k]
+        looked = np.zeros(3)
+        if (k - burn_in) % every == 0:
+            right = cost.correct(theta) if isinstance(cost, Logistic) else 0.0
+            looked = np.array([1.0, cost.expected(theta) - floors[modes[k]], right])
+        row = np.array([1.0, trial.error[k], trial.error[k] ** 2, inside[k], *looked])
         by_mode[modes[k]] = by_mode.get(modes[k], 0.0) + row
         since = [s for s in switches if s <= k]
         if since:
             by_age[k - since[-1]] = by_age.get(k - since[-1], 0.0) + row
-    waits = []
+    waits, stays = [], []
     for s, following in zip(switches, [*switches[1:], K], strict=True):
-        arrivals = [k for k in range(s, following) if inside[k]]
-        waits.append((arrivals[0] - s, False) if arrivals else (following - 1 - s, True))
+        arrivals, x = [k for k in range(s, following) if inside[k]], modes[s]
+        waits.append((x, arrivals[0] - s, False) if arrivals else (x, following - 1 - s, True))
+        if arrivals and arrivals[0] > s and (later := arrivals[0] + math.ceil(relaxation[x])) < following:
+            stays.append((x, inside[later]))
     averaged = trial.theta[burn_in:K]
     second = sum(np.outer(theta, theta) for theta in averaged) / len(averaged)
-    return Metrics(by_mode, by_age, waits, sum(averaged) / len(averaged), second)
+    return Metrics(by_mode, by_age, waits, stays, sum(averaged) / len(averaged), second)
 
 
 def edges(largest: int, per_doubling: int) -> list[int]:

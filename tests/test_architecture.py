@@ -18,6 +18,8 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 MAY_IMPORT: dict[str, set[str]] = {
     "compiled": set(),
     "plain": set(),
+    "printable": set(),
+    "regular": set(),
     "autocorrelation": set(),
     "keys": set(),
     "names": set(),
@@ -27,9 +29,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "streams": {"compiled"},
     "environment": {"chain"},
     "exponential": {"compiled"},
-    "costs": {"compiled", "exponential", "keys", "streams"},
+    "costs": {"compiled", "exponential", "keys", "streams", "regular"},
     "samplers": {"compiled", "keys", "names", "streams", "skew", "costs.base"},
-    "scenario": {"chain", "skew", "costs", "samplers", "keys", "compiled", "names"},
+    "scenario": {"chain", "skew", "costs", "samplers", "keys", "compiled", "names", "regular", "printable"},
     "loop": {"compiled", "bins", "streams", "costs.base", "samplers.base"},
     "problem": {"scenario", "environment", "loop", "costs", "samplers", "streams"},
     "blocks": {"scenario", "problem"},
@@ -37,14 +39,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     "metrics": {"chain", "autocorrelation"},
     "limits": {"scenario", "chain", "skew", "costs", "compiled", "streams", "keys", "plain"},
     "references": {"scenario", "costs", "compiled", "streams", "keys", "plain", "autocorrelation"},
-    "runs": {"scenario", "simulate", "loop", "metrics", "chain", "skew", "bins", "plain", "__version__"},
+    "runs": {
+        "scenario", "simulate", "loop", "metrics", "chain", "skew", "bins", "plain", "regular", "printable", "__version__",
+    },
     "convergence": {"scenario", "simulate", "limits", "metrics", "runs", "plain", "chain", "skew", "samplers.base"},
     "reports": {
         "metrics", "limits", "references", "convergence", "runs", "scenario", "chain", "skew", "bins", "plain", "names",
+        "regular",
     },
     "cli": {
         "runs", "scenario", "simulate", "costs", "samplers", "metrics", "limits", "references", "convergence", "reports",
-        "chain", "skew", "keys", "plain", "bins", "__version__",
+        "chain", "skew", "keys", "plain", "bins", "printable", "__version__",
     },
 }  # fmt: skip
 ONLY_IN = {"numba": "compiled", "llvmlite": "compiled", "simpy": "environment"}

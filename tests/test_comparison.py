@@ -15,6 +15,7 @@ from tracker.reports import comparison
 from tracker.reports.exhibit import Exhibit, Omitted
 from tracker.reports.verdict import did_it_track, which_sampler
 from tracker.reports.view import View
+from tracker.reports.words import interval
 from tracker.runs.summary import ERROR, STEPS
 
 TRIALS = 12
@@ -161,7 +162,8 @@ def test_rivals_without_a_trial_in_common_have_no_ratio(base: tracker.Run) -> No
 def test_a_smaller_error_with_more_diverged_trials_is_not_said_to_be_larger(base: tracker.Run) -> None:
     few = np.where(np.arange(TRIALS) < 2, np.nan, 0.5 * LUCK)
     found = which_sampler(planted(base, **{FIRST: few, SECOND: LUCK, THIRD: 3.0 * LUCK}))
-    assert found.answer.startswith(f"{SECOND} has the smallest tracking error of those that diverged least")
+    head = "At these steps (epsilon = 0.05 for all)"
+    assert found.answer.startswith(f"{head} {SECOND} has the smallest tracking error of those that diverged least")
 
 
 def test_the_reference_is_the_first_sampler_with_surviving_trials(base: tracker.Run) -> None:
@@ -207,3 +209,16 @@ def test_the_reason_for_no_interval_is_the_true_one(base: tracker.Run) -> None:
     assert "(one trial, so no interval)" in did_it_track(planted(base, 1, **{FIRST: 1.0, **errors})).answer
     left = did_it_track(planted(base, **{FIRST: lost_but(3), **errors})).answer
     assert f"(one of {TRIALS} trials did not diverge, so no interval)" in left
+
+
+def test_the_best_of_two_is_quoted_with_an_interval_for_two(base: tracker.Run) -> None:
+    """Student's 1 - 0.05 / 4 quantile with 11 degrees of freedom, from any table: 2.593; 2.201 would be that of one."""
+    noise = np.random.default_rng(2).uniform(0.9, 1.1, (2, TRIALS))
+    second, third = 0.95 * LUCK * noise[0], 1.2 * LUCK * noise[1]
+    shown = comparison.exhibit(planted(base, **{FIRST: LUCK, SECOND: second, THIRD: third}))
+    assert isinstance(shown, Exhibit)
+    influence = second / second.mean() - LUCK / LUCK.mean()
+    reach = 2.593092683 * influence.std(ddof=1) / np.sqrt(TRIALS)
+    ends = second.mean() / LUCK.mean() * np.exp([-reach, reach])
+    assert f"95 % interval {interval(*ends)}, widened for the choice among 2, smaller in" in shown.caption
+    assert shown.caption.startswith("At these steps (epsilon = 0.05 for all): tracking error:")

@@ -111,7 +111,7 @@ def test_the_views_of_a_state_do_not_overlap(kind, N):
 
 
 def test_the_scratch_of_the_loop_does_not_overlap():
-    layout = Layout(10, 0, 1, 8, 2, 3, 2, 1e9)
+    layout = Layout(10, 0, 1, 1, 8, 2, 3, 2, 1e9, 0.1)
     work = furnish(layout, 4, np.zeros(8 * (3 + 4) + 2 + 5 * 4), np.zeros(4))
     for a, b in combinations(work, 2):
         assert not np.shares_memory(a, b)

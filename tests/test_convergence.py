@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import tracker
-from tracker.convergence import Verdict, distances, extrapolation, ladder, order, regime
+from tracker.convergence import Verdict, distances, extrapolation, ladder, order, regime, sampling
 from tracker.convergence.exact import exact_values
 from tracker.convergence.rare import set_aside
+from tracker.convergence.sampling import Tally
 from tracker.convergence.statistics import Sample, evaluate, moment_panel
 from tracker.convergence.verdict import Distances, Observable, Order
 from tracker.limits.law import Law
@@ -184,6 +185,24 @@ def test_a_statistic_that_never_varies_is_right_or_wrong_for_sure() -> None:
     right = extrapolation.judge_sampled(np.array([0.0, 0.0]), V, np.ones(2), 0.1, 1000)
     wrong = extrapolation.judge_sampled(np.array([0.3, 0.0]), V, np.ones(2), 0.1, 1000)
     assert (right.verdict, wrong.verdict) == ("confirmed", "rejected")
+
+
+def test_statistics_without_noise_are_extrapolated_to_truncation() -> None:
+    """All trials are equal where nothing is random: what the highest degree changes is allowed, another limit is not."""
+    h = [1 / n for n in (8, 16, 32, 64, 128)]
+    values = [np.array([1.0 + 0.3 * x + 0.2 * x**2 - 0.5 * x**3]) for x in h]
+    tallies = [Tally(500, value, np.zeros((1, 1)), np.zeros(0), np.zeros(0, dtype=np.int64)) for value in values]
+    for limit, word in ((1.0, "confirmed"), (1.01, "rejected")):
+        assert extrapolation.limit_from_samples(h, tallies, np.array([limit]), 0.05, 1).verdict == word
+
+
+def test_trials_that_are_equal_but_for_rounding_do_not_vary() -> None:
+    shards = [
+        Tally(10, np.array([0.1, v]), np.diag([1e-34, 9.0]), np.zeros(0), np.zeros(0, dtype=int)) for v in (1.0, 2.0)
+    ]
+    joined = sampling._joined(shards)
+    assert joined.covariance[0, 0] == 0.0
+    assert joined.covariance[1, 1] == pytest.approx((18.0 + 5.0) / 19.0)
 
 
 def test_exact_errors_are_judged_by_their_truncation() -> None:

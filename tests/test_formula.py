@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import time
 from fractions import Fraction
 from itertools import pairwise
@@ -11,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracker.costs.bounded import unbounded_below
+from tracker.costs.bounded import _form_sign, unbounded_below
 from tracker.costs.formula import FormulaError, Polynomial, parse
 
 IDENTITY = 1e-12  # relative to the sum of |terms|, which is what rounding is relative to
@@ -268,3 +272,68 @@ def test_unbounded_below(text, variables):
 def test_the_reason_names_the_direction():
     assert unbounded_below(parse("a^4 + b", AB)) == "it falls like -1*t^1 along (0, -t)"
     assert "leading form is negative along" in (unbounded_below(parse("a*b", AB)) or "")
+
+
+ANSWERS = """
+import json, sys
+from tracker.costs.bounded import unbounded_below
+from tracker.costs.formula import parse
+print(json.dumps([unbounded_below(parse(*pair)) for pair in json.load(sys.stdin)]))
+"""
+
+
+@pytest.mark.parametrize("byte", ["1", "165"])
+def test_the_answer_does_not_depend_on_what_the_memory_held_before(byte):
+    """glibc fills fresh memory with the byte; a search that reads what nobody wrote gives another answer."""
+    texts = [
+        "a^2",
+        "a^2*b^2 + a^2 + b^2",
+        "(a-b)^4 + 1e-4*(a+b)^2 - a",
+        "a*b",
+        "a^4+b^4-3*a^2*b^2",
+        "a^4 + b^2 - 3*a^2*b",
+    ]
+    asked = [(text, AB) for text in texts]
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", ANSWERS],
+        input=json.dumps(asked),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "MALLOC_PERTURB_": byte},
+    )
+    assert done.returncode == 0, done.stderr
+    answers = json.loads(done.stdout)
+    assert answers == [unbounded_below(parse(*pair)) for pair in asked]
+    assert [answer is None for answer in answers] == [True, True, True, False, False, False]
+
+
+def test_a_search_that_leaves_the_numbers_decides_nothing(monkeypatch):
+    """Ends that are not numbers, or the origin, which is no direction, are left out; where all are, the start decides."""
+    from scipy import optimize
+
+    form = parse("a^4 + b^4 - 3*a^2*b^2", AB)
+    sign, _ = _form_sign(form)
+    assert sign == -1
+    for value, end in ((np.nan, [1.0, 1.0]), (-1.0, [np.nan, 1.0]), (-np.inf, [1.0, 0.0]), (-1.0, [0.0, 0.0])):
+        found = optimize.OptimizeResult(fun=value, x=np.array(end))
+        monkeypatch.setattr(optimize, "minimize", lambda *_, found=found, **__: found)
+        sign, direction = _form_sign(form)
+        assert sign == -1  # the best start is the diagonal
+        assert abs(direction) == pytest.approx([0.5**0.5, 0.5**0.5])
+
+
+def test_the_search_is_never_sent_away_from_the_origin_with_a_nan(monkeypatch):
+    from scipy import optimize
+
+    seen = []
+
+    def probe(f, x, **_):
+        seen.extend(f(np.array(point)) for point in ([0.0, 0.0], [np.nan, 1.0], [np.inf, 0.0]))
+        return optimize.OptimizeResult(fun=f(x)[0], x=x)
+
+    monkeypatch.setattr(optimize, "minimize", probe)
+    _form_sign(parse("a^4 + b^4 - 3*a^2*b^2", AB))
+    assert seen
+    assert all(value >= 1.0 and not gradient.any() for value, gradient in seen)

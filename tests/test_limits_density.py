@@ -235,7 +235,9 @@ def test_another_skew_matrix_in_example_d(skew: float) -> None:
 
 
 def test_finite_volumes_of_example_d() -> None:
-    laws = [density(example_d(), "skewed", [1.0], cells=n) for n in (40, 80, 160)]
+    with pytest.warns(RuntimeWarning, match="40 cells a side are too coarse"):
+        laws = [density(example_d(), "skewed", [1.0], cells=40)]
+    laws += [density(example_d(), "skewed", [1.0], cells=n) for n in (80, 160)]
     errors = np.array([np.abs(numbers_d(law) - LIMIT_D[1]).max() for law in laws])
     assert errors[-1] < 6e-4
     np.testing.assert_allclose(np.diff(np.log2(errors)), -2.0, atol=0.06)

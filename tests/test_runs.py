@@ -45,7 +45,7 @@ SUMMARY = {
     "by_mode": {"mode", "probability", "mean", "second"},
     "evaluations": {"gradient", "cost", "hessian"},
 }  # fmt: skip
-ADDED = {"sampler": {"inside_target", "first_divergence", "resets"}}
+ADDED = {"sampler": {"inside_target", "first_divergence", "resets", "step_over_limit"}}
 
 
 def rows(run: tracker.Run) -> dict[str, Any]:

@@ -56,13 +56,16 @@ def swept(
     *,
     trials: bool = True,
     target: bool = True,
+    samplers: list[dict[str, Any]] | None = None,
+    gradients: dict[str, int] | None = None,
 ) -> Sweep:
     """A sweep in which the errors of a sampler at a point are ``level(name, settings)`` times the luck of the trial.
 
     broken : diverged trials by point, 0 for one that failed
     trials : whether the errors of each trial are known
+    gradients : how many a sampler evaluates in a step, 1 where nothing is said
     """  # fmt: skip
-    scenario = BASE.replace(sweep=axes)
+    scenario = BASE.replace(sweep=axes, **({"samplers": samplers} if samplers is not None else {}))
     outcomes = []
     for point in points_of(scenario):
         lost = (broken or {}).get(point.index)
@@ -72,6 +75,8 @@ def swept(
         names = ("skewed", "plain", "frozen", "oracle")
         errors = np.stack([LUCK * level(name, dict(point.settings)) for name in names], axis=1)
         rows = [row(name, errors[:, n], lost or 0 if n == 0 else 0, target=target) for n, name in enumerate(names)]
+        for one in rows:
+            one["evaluations"] = {"gradient": (gradients or {}).get(one["name"], 1), "cost": 0, "hessian": 0}
         state, message = ("diverged", "skewed diverged") if lost else ("complete", "")
         outcomes.append(Outcome(point, state, message, {"samplers": rows}, errors if trials else None))
     return Sweep(scenario, axes_of(scenario), tuple(outcomes))

@@ -2,4 +2,5 @@
 
 from tracker.cli import main
 
-main()
+if __name__ == "__main__":  # a process that this one spawns reads this file too, by another name
+    main()

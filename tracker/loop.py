@@ -15,7 +15,7 @@ import numpy as np
 
 from tracker.bins import AGE_BITS, WAIT_BITS, bin_of, lower_edge
 from tracker.compiled import borrow, copy, disjoint, helper, inlined, kernel, literal_unroll
-from tracker.costs.base import expected, measure, observe
+from tracker.costs.base import correct, expected, measure, observe
 from tracker.samplers.base import (
     begin,
     idle,
@@ -37,8 +37,10 @@ if TYPE_CHECKING:
 
 PAD = 16  # floats between a trial's scratch and whatever the allocator puts next to it
 ROLES = (OBSERVATIONS, NOISE, PERTURBATIONS, INNER)  # rows of a trial's streams, as samplers.base names them
-STEPS, ERROR, SQUARE, INSIDE = range(4)  # columns of Ledger.sums
-WAITING, DIVERGED, RESETS = range(3)  # entries of Ledger.marks
+COLUMNS = ("steps", "error", "square", "inside", "measured", "excess", "correct")  # of Ledger.sums
+STEPS, ERROR, SQUARE, INSIDE, MEASURED, EXCESS, CORRECT = range(7)
+WAITING, DIVERGED, RESETS, AWAITED, RETURN = range(5)  # entries of Ledger.marks
+UNMARKED = (-1, -1, 0, -1, -1)  # Ledger.marks before the first step
 
 
 class Layout(NamedTuple):
@@ -47,11 +49,13 @@ class Layout(NamedTuple):
     steps: int
     burn_in: int
     record_every: int
+    cost_every: int  # excess cost and accuracy are measured at burn_in, burn_in + cost_every, ...
     cell: int  # draws are made, and blocks end, at multiples of it
     modes: int
     observation_size: int
     measure_size: int
     runaway: float  # beyond this squared distance from the minimisers a trial has diverged
+    epsilon: float  # of the sampler, or 0 for a baseline: it has no relaxation time
 
 
 class Block(NamedTuple):
@@ -75,11 +79,10 @@ class Ledger(NamedTuple):
 
     state: Array  # (T, state_size): what the sampler carries
     streams: Words  # (T, 4, 4)
-    marks: (
-        Integers  # (T, 3): step of the switch whose re-acquisition is awaited, step of divergence (both or -1), resets
-    )
-    sums: Array  # (T, X + ages, 4): steps, error, squared error, steps inside the target, by mode and by age
-    waits: Integers  # (T, waits, 2): re-acquisitions by duration, censored waits by the age at the last look
+    marks: Integers  # (T, 5): see ``walk``
+    sums: Array  # (T, X + ages, 7): COLUMNS, by mode and by age
+    waits: Integers  # (T, X, waits, 2): by new mode: re-acquisitions by duration, censored waits by the age at the last look
+    stays: Integers  # (T, X, 2): re-acquisitions looked at again a relaxation time later, and those still inside then
     moments: Array  # (T, N + 1, N): sum of theta - origin; lower triangle of the sum of its outer products
     trace: Array  # (T, records, 3 + N + pairs): mode, error, excess cost, theta, S
 
@@ -104,14 +107,20 @@ class Dwell(NamedTuple):
 
 
 class Span(NamedTuple):
-    """Steps start, ..., stop - 1; Z begins with the draw of step ``drawn``, W with that of ``cell``."""
+    """Steps start, ..., stop - 1; Z begins with the draw of step ``drawn``, W with that of ``cell``.
+
+    The cost is measured at step ``look`` and every ``look_every`` steps from there. ``waiting``: it ends when the target is met.
+    """
 
     start: int
     stop: int
     live: bool
     averaged: bool
+    waiting: bool
     drawn: int
     cell: int
+    look: int
+    look_every: int
 
 
 @inlined
@@ -151,16 +160,23 @@ def record(sampler: Any, state: Any, mode: Any, x: int, row: Array, point: Array
         skew_of(sampler, state, row[3 + N :])
 
 
+@helper
+def appraise(mode: Any, theta: Array) -> tuple[float, float]:
+    """Return the excess cost and the accuracy at theta."""
+    mode, theta = borrow(mode), borrow(theta)
+    return expected(mode.cost, theta) - mode.floor, correct(mode.cost, theta)
+
+
 @inlined
 def take(
     sampler: Any, state: Any, mode: Any, span: Span, runaway: float, work: Work, streams: Words
-) -> tuple[int, float, float, int, int]:
+) -> tuple[int, float, float, int, int, float, float]:
     """Do what ``stretch`` says."""
     cost, targets, radius2, theta = mode.cost, mode.targets, mode.radius2, state.theta
     Z, W, point, moments, origin = work.Z, work.W, work.point, work.moments, work.origin
-    error, square, inside, arrival = 0.0, 0.0, 0, -1
-    k = span.start
-    while k < span.stop:
+    error, square, inside, arrival, excess, right = 0.0, 0.0, 0, -1, 0.0, 0.0
+    k, stop, look = span.start, span.stop, span.look
+    while k < stop:
         best = square_error(cost, targets, theta, point)
         if not best < runaway:
             break
@@ -170,6 +186,13 @@ def take(
             inside += 1
             if arrival < 0:
                 arrival = k
+                if span.waiting:
+                    stop = k + 1
+        if k == look:
+            above, share = appraise(mode, theta)
+            excess += above
+            right += share
+            look += span.look_every
         if span.averaged:
             for d in range(theta.size):
                 c = theta[d] - origin[d]
@@ -181,17 +204,18 @@ def take(
         else:
             idle(sampler, state, cost, k, streams)
         k += 1
-    return k, error, square, inside, arrival
+    return k, error, square, inside, arrival, excess, right
 
 
 @disjoint
 def stretch(
     sampler: Any, state: Any, mode: Any, span: Span, runaway: float, work: Work, streams: Words
-) -> tuple[int, float, float, int, int]:
+) -> tuple[int, float, float, int, int, float, float]:
     """Measure and take the steps of a span.
 
-    Adds to ``work.moments``. Returns the step reached (less than ``span.stop`` where the trial diverged), the sums of the
-    error and of its square, the steps inside the target set and the first of them (or -1).
+    Adds to ``work.moments``. Returns the step reached (less than ``span.stop`` where the trial diverged, or where it had been
+    waiting and was inside the target), the sums of the error and of its square, the steps inside the target set and the first
+    of them (or -1), and the sums of excess cost and accuracy over the measured steps.
     """
     state, mode, work, streams = borrow(state), borrow(mode), borrow(work), borrow(streams)
     if state.theta.size == 2:  # a constant for the compiler, which then unrolls the loops over coordinates
@@ -200,12 +224,23 @@ def stretch(
 
 
 @inlined
-def book(row: Array, steps: int, error: float, square: float, inside: int) -> None:
+def looks(before: int, layout: Layout) -> int:
+    """Return at how many of the steps k < ``before`` the cost is measured."""
+    return max(0, before - layout.burn_in + layout.cost_every - 1) // layout.cost_every
+
+
+@inlined
+def book(
+    row: Array, steps: int, error: float, square: float, inside: int, measured: int, excess: float, right: float
+) -> None:
     """Add a stretch to a row of ``Ledger.sums``."""
     row[STEPS] += steps
     row[ERROR] += error
     row[SQUARE] += square
     row[INSIDE] += inside
+    row[MEASURED] += measured
+    row[EXCESS] += excess
+    row[CORRECT] += right
 
 
 @inlined
@@ -221,7 +256,9 @@ def empty_into(part: Array, total: Array) -> None:
 def walk(sampler: Any, state: Any, mode: Any, k: int, dwell: Dwell, layout: Layout, ledger: Ledger, work: Work) -> int:
     """Take one trial from k to the end of a dwell; return the step reached, an earlier one where the trial diverged.
 
-    An empty dwell, at the end of a run, only looks at the last point.
+    An empty dwell, at the end of a run, only looks at the last point. ``marks`` holds the step of the switch whose
+    re-acquisition is awaited, the step of divergence, the resets, the mode that is awaited, and the step at which a
+    re-acquisition is looked at again, a relaxation time after it; -1 where there is none.
     """
     state, mode, ledger, work = borrow(state), borrow(mode), borrow(ledger), borrow(work)
     marks, sums, waits, streams, N = ledger.marks, ledger.sums, ledger.waits, ledger.streams, work.W.shape[1]
@@ -233,9 +270,9 @@ def walk(sampler: Any, state: Any, mode: Any, k: int, dwell: Dwell, layout: Layo
         elif k % layout.record_every == 0:
             record(sampler, state, mode, dwell.mode, ledger.trace[k // layout.record_every], work.point)
     elif k == dwell.since:
-        if marks[WAITING] >= 0:
-            waits[bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1  # the last look in the old mode was at k - 1
-        marks[WAITING] = k
+        if marks[WAITING] >= 0:  # the last look in the old mode was at k - 1
+            waits[marks[AWAITED], bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1
+        marks[WAITING], marks[AWAITED], marks[RETURN] = k, dwell.mode, -1
     age = bin_of(k - dwell.since, AGE_BITS) if dwell.since >= 0 else -1
     alive = True  # one way out: every return would count the references of all arrays again
     while alive and k < dwell.end:
@@ -249,22 +286,37 @@ def walk(sampler: Any, state: Any, mode: Any, k: int, dwell: Dwell, layout: Layo
         while alive and k < drawn_to:
             if k % layout.record_every == 0:
                 record(sampler, state, mode, dwell.mode, ledger.trace[k // layout.record_every], work.point)
-            # no record, no burn-in boundary and no new age bin inside a stretch
+            if k == marks[RETURN]:
+                ledger.stays[dwell.mode, 0] += 1
+                ledger.stays[dwell.mode, 1] += int(
+                    square_error(mode.cost, mode.targets, state.theta, work.point) <= mode.radius2
+                )
+            # no record, no burn-in boundary, no new age bin and no second look inside a stretch
             stop = min(drawn_to, k - k % layout.record_every + layout.record_every)
-            averaged = k >= layout.burn_in
+            averaged, waiting = k >= layout.burn_in, marks[WAITING] >= 0
             if not averaged:
                 stop = min(stop, layout.burn_in)
             if age >= 0:
                 stop = min(stop, dwell.since + lower_edge(age + 1, AGE_BITS))
-            span = Span(k, stop, dwell.live, averaged, drawn, cell)
-            reached, error, square, inside, arrival = stretch(sampler, state, mode, span, layout.runaway, work, streams)
+            if marks[RETURN] > k:
+                stop = min(stop, marks[RETURN])
+            seen = looks(k, layout)
+            look = layout.burn_in + seen * layout.cost_every
+            span = Span(k, stop, dwell.live, averaged, waiting, drawn, cell, look, layout.cost_every)
+            reached, error, square, inside, arrival, excess, right = stretch(
+                sampler, state, mode, span, layout.runaway, work, streams
+            )
             if averaged:
-                book(sums[dwell.mode], reached - k, error, square, inside)
+                measured = looks(reached, layout) - seen
+                book(sums[dwell.mode], reached - k, error, square, inside, measured, excess, right)
                 if age >= 0:
-                    book(sums[layout.modes + age], reached - k, error, square, inside)
-            if arrival >= 0 and marks[WAITING] >= 0:
-                waits[bin_of(arrival - marks[WAITING], WAIT_BITS), 0] += 1
+                    book(sums[layout.modes + age], reached - k, error, square, inside, measured, excess, right)
+            if arrival >= 0 and waiting:
+                waits[marks[AWAITED], bin_of(arrival - marks[WAITING], WAIT_BITS), 0] += 1
+                if arrival > marks[WAITING] and mode.relaxation < layout.epsilon * layout.steps:
+                    marks[RETURN] = arrival + max(1, int(np.ceil(mode.relaxation / layout.epsilon)))
                 marks[WAITING] = -1
+                stop = arrival + 1
             k = reached
             # a cost may measure distances in fewer coordinates than theta has: the others are looked at here
             alive = k == stop and near(state.theta, work.origin, layout.runaway)
@@ -324,8 +376,9 @@ def advance(
             copy(ledger.state[t], buffer[:size])
             copy(ledger.streams[t], words)
         trial = Ledger(
-            borrow(buffer), borrow(words), marks, ledger.sums[t], ledger.waits[t], ledger.moments[t], ledger.trace[t]
-        )
+            borrow(buffer), borrow(words), marks, ledger.sums[t], ledger.waits[t], ledger.stays[t], ledger.moments[t],
+            ledger.trace[t],
+        )  # fmt: skip
         k = block.start
         last = block.offsets[t + 1]
         for segment in range(block.offsets[t], last + int(block.stop == layout.steps)):
@@ -341,7 +394,7 @@ def advance(
             if marks[DIVERGED] >= 0:
                 break
         if k == layout.steps and marks[WAITING] >= 0:
-            ledger.waits[t, bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1
+            ledger.waits[t, marks[AWAITED], bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1
             marks[WAITING] = -1
         marks[RESETS] = int(resets_of(sampler, state))
         copy(buffer[:size], ledger.state[t])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker.costs.base import measure_size, observation_size
+from tracker.costs.base import cost_every, measure_size, observation_size, period
 from tracker.environment import Outage, Plan, Switch
 from tracker.loop import Layout
 from tracker.samplers.base import MovingSkewKeys, SamplerKeys, SkewKeys
@@ -36,6 +37,11 @@ class Contestant(NamedTuple):
     keys: SamplerKeys | None
     parameters: Any
     skew: Array | None
+
+    @property
+    def epsilon(self) -> float:
+        """The step; 0 for a baseline, which takes none."""
+        return self.keys.epsilon if self.keys is not None else 0.0
 
     @property
     def has_skew(self) -> bool:
@@ -80,15 +86,30 @@ def prepare(scenario: Scenario) -> Problem:
         steps=scenario.steps,
         burn_in=scenario.burn_in,
         record_every=scenario.record_every,
+        cost_every=steps_between_looks([mode.cost for mode in modes]),
         cell=min(LARGEST_CELL, max(SMALLEST_CELL, CELL_FLOATS // N)),
         modes=len(modes),
         observation_size=max(1, *(observation_size(mode.cost) for mode in modes)),
         measure_size=max(measure_size(mode.cost, N) for mode in modes),
         runaway=runaway(scenario, modes),
+        epsilon=0.0,  # each contestant's own when it runs
     )
     # Moments are taken about a point near the action: no digits are lost where theta is large and moves little.
     origin = np.mean([mode.minimisers.mean(axis=0) for mode in modes], axis=0)
     return Problem(scenario, modes, tuple(contestants), plan_of(scenario), layout, origin, entropy_words(scenario.seed))
+
+
+def steps_between_looks(costs: Sequence[Any]) -> int:
+    """Return c: excess cost and accuracy are measured at every c-th step from burn_in on, in all modes.
+
+    The largest that a cost of the run declares, and next to it the first that meets all places of stored data that
+    samplers sweep over: with a common factor only some of them would ever be looked at.
+    """
+    every = max(cost_every(cost) for cost in costs)
+    periods = [period(cost) for cost in costs]
+    while every > 1 and any(math.gcd(every, one) > 1 for one in periods):
+        every += 1
+    return every
 
 
 def runaway(scenario: Scenario, modes: Sequence[Mode]) -> float:

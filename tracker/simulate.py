@@ -16,7 +16,7 @@ from tracker.bins import AGE_BITS, WAIT_BITS, bin_of
 from tracker.blocks import first_block, most_trials, next_block, whole_cells
 from tracker.compiled import source_fingerprint
 from tracker.environment import Environment
-from tracker.loop import DIVERGED, RESETS, Block, Ledger, advance
+from tracker.loop import COLUMNS, DIVERGED, RESETS, UNMARKED, Block, Ledger, advance
 from tracker.problem import Contestant, Problem, prepare
 from tracker.samplers.base import skew_of, state_size, unpack
 from tracker.streams import SKEW, START, normals_by_trial
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
 
 __all__ = [
-    "Contestant", "Keeper", "Problem", "Snapshot", "compile_kernels", "most_trials", "prepare", "simulate",
-    "source_fingerprint",
+    "Contestant", "Keeper", "Problem", "Snapshot", "compile_kernels", "empty_ledger", "most_trials", "no_trials",
+    "prepare", "simulate", "source_fingerprint",
 ]  # fmt: skip
 
 
@@ -152,7 +152,7 @@ def _advance(
         starts,
         skews,
         problem.origin,
-        problem.layout,
+        problem.layout._replace(epsilon=contestant.epsilon),
         block,
         ledger,
     )
@@ -199,12 +199,20 @@ def empty_ledger(problem: Problem, contestant: Contestant, trials: int) -> Ledge
     return Ledger(
         state=np.zeros((trials, state_size(contestant.parameters, N))),
         streams=np.zeros((trials, 4, 4), dtype=np.uint64),
-        marks=np.tile(np.array([-1, -1, 0], dtype=np.int64), (trials, 1)),
-        sums=np.zeros((trials, layout.modes + bin_of(layout.steps, AGE_BITS) + 1, 4)),
-        waits=np.zeros((trials, bin_of(layout.steps, WAIT_BITS) + 1, 2), dtype=np.int64),
+        marks=np.tile(np.array(UNMARKED, dtype=np.int64), (trials, 1)),
+        sums=np.zeros((trials, layout.modes + bin_of(layout.steps, AGE_BITS) + 1, len(COLUMNS))),
+        waits=np.zeros((trials, layout.modes, bin_of(layout.steps, WAIT_BITS) + 1, 2), dtype=np.int64),
+        stays=np.zeros((trials, layout.modes, 2), dtype=np.int64),
         moments=np.zeros((trials, N + 1, N)),
         trace=np.full((trials, problem.records, 3 + N + moving), np.nan),
     )
+
+
+def no_trials(problem: Problem) -> Arrays:
+    """Return what ``collect`` gives for no trials: the names, types and shapes of all arrays, without their content."""
+    none = np.zeros(0, dtype=np.int64)
+    ledgers = [empty_ledger(problem, contestant, 0) for contestant in problem.contestants]
+    return collect(problem, none, ledgers, Environment(problem.plan, problem.scenario.seed, [], problem.layout.steps))
 
 
 def collect(problem: Problem, trials: NDArray[np.int64], ledgers: Sequence[Ledger], environment: Environment) -> Arrays:
@@ -243,6 +251,7 @@ def collect(problem: Problem, trials: NDArray[np.int64], ledgers: Sequence[Ledge
         "by_mode": by_sampler(lambda ledger: ledger.sums[:, :X]),
         "by_age": by_sampler(lambda ledger: ledger.sums[:, X:]),
         "waits": by_sampler(lambda ledger: ledger.waits),
+        "stays": by_sampler(lambda ledger: ledger.stays),
         "diverged": by_sampler(lambda ledger: ledger.marks[:, DIVERGED]),
         "resets": by_sampler(lambda ledger: ledger.marks[:, RESETS]),
     }

@@ -23,7 +23,7 @@ def compare_runs(
     first: Path, second: Path, out: Path | None, fail_if: Sequence[str], json: bool, plugins: Sequence[str] = ()
 ) -> None:
     """Print and draw what changed from ``first`` to ``second``; a condition that holds, or is not known not to, is exit code 6."""
-    from tracker.reports.compare import NotPaired, as_rows, compare, page
+    from tracker.reports.compare import NotPaired, as_rows, compare, page, steps, steps_line
     from tracker.reports.conditions import failures, parse_condition
     from tracker.reports.page import write
 
@@ -42,10 +42,11 @@ def compare_runs(
             raise
         raise Refused(USAGE, str(error)) from None
     if json:
-        print_json({"first": str(first), "second": str(second), "changes": as_rows(changes), "failed": failed})
+        about = {"first": str(first), "second": str(second), "steps": steps(one, two)}
+        print_json({**about, "changes": as_rows(changes), "failed": failed})
     else:
         print_table(console(), HEAD, [_row(change) for change in changes], left=2)
-        for line in _diverged(changes):
+        for line in (*_diverged(changes), steps_line(one, two)):
             console().print(Text(line))
     if out is not None:
         write(out, lambda: page(one, two, changes))

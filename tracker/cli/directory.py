@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 def written_by(what: str, folder: Path, again: str) -> Iterator[None]:
     """Refuse in the user's words while ``what`` ("run" or "sweep") writes ``folder``; ``again`` is the command that continues it."""
     from tracker.runs import CorruptRun, NothingComputed, RunDiffers, RunExists, RunLocked
+    from tracker.runs.workers import OtherProgram
 
     kept = f"what is finished is kept. Continue with: {again}"
     try:
         yield
     except RunExists as found:
-        ways = "--resume continues it, --replace overwrites it" if found.is_run else f"no {what}"
+        foreign = f"no {what} wrote {found.names}, and nothing here is touched" if found.found else f"no {what}"
+        ways = "--resume continues it, --replace overwrites it" if found.is_run else foreign
         raise Refused(EXISTS, f"{folder}: exists already; {ways}, --out chooses another") from None
     except RunLocked as found:
         raise Refused(EXISTS, f"{folder}: is being written by {found.holder}") from None
@@ -36,6 +38,8 @@ def written_by(what: str, folder: Path, again: str) -> Iterator[None]:
         if error.name not in ("distributed", "dask"):
             raise
         raise Refused(USAGE, "--engine dask needs one more package: pip install 'tracker[dask]'") from None
+    except OtherProgram as error:
+        raise Refused(USAGE, str(error)) from None
     except KeyboardInterrupt:
         raise Refused(INTERRUPTED, f"interrupted; {kept}") from None
     except OSError as error:

@@ -40,10 +40,7 @@ def _write_arviz(run: Run, file: Path, sampler: str | None) -> None:
         tree = run.to_arviz(sampler)
     except ValueError as error:
         raise Refused(USAGE, str(error)) from None
+    from tracker.runs import files
+
     file.parent.mkdir(parents=True, exist_ok=True)
-    temporary = file.with_name(f".{file.name}.tmp")
-    try:
-        tree.to_netcdf(temporary, engine="h5netcdf")
-        temporary.replace(file)
-    finally:
-        temporary.unlink(missing_ok=True)
+    files.write_with(file, lambda path: tree.to_netcdf(path, engine="h5netcdf"))

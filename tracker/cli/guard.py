@@ -6,21 +6,28 @@ import codecs
 import functools
 import io
 import os
-import signal
 import sys
-import threading
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, ParamSpec
 
 import typer
 
+from tracker.cli import signals
+from tracker.printable import printable
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 P = ParamSpec("P")
 SPELT = {"±": "+-", "×": "x", "…": "..."}
 
-DEFECT, USAGE, INVALID, REFUSED, FAILED, CHECK, EXISTS, INTERRUPTED = 1, 2, 3, 4, 5, 6, 7, 130
+DEFECT, USAGE, INVALID, REFUSED, FAILED, CHECK, EXISTS = range(1, 8)
+INTERRUPTED = signals.INTERRUPTED
+
+
+def open_closed_streams() -> None:
+    """Give a program whose stdout or stderr was closed (``>&-``) a place where what it prints goes to nobody."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115, PTH123  (for the life of the program)
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115, PTH123
 
 
 def spell_out() -> None:
@@ -38,8 +45,9 @@ def _spelt(error: UnicodeError) -> tuple[str, int]:
 
 
 def say(line: str) -> None:
-    """Print a line to stderr."""
-    print(line, file=sys.stderr, flush=True)
+    """Print a line to stderr, to nobody if that is closed; without the control characters that a message may hold."""
+    if sys.stderr is not None:
+        print(printable(line), file=sys.stderr, flush=True)
 
 
 class Refused(Exception):
@@ -50,30 +58,13 @@ class Refused(Exception):
         self.code, self.lines = code, lines
 
 
-@contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """Let a polite request to end (SIGTERM) do what Ctrl-C does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
 def guarded(command: Callable[P, None]) -> Callable[P, None]:
     """Turn what goes wrong in ``command`` into a line and an exit code."""
 
     @functools.wraps(command)
     def inner(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            with _terminated_as_interrupted():
+            with signals.command_under_way():
                 command(*args, **kwargs)
         except Refused as refused:
             for line in refused.lines:
@@ -84,8 +75,11 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             # whoever read our output (head, less) has left; nothing more can be said to it
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            if sys.stdout is not None:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
+        except EOFError as error:  # a defect: typer would say "Aborted.", as if the user had ended it
+            raise RuntimeError(f"EOFError: {error}") from error
         except MemoryError as error:
             say(
                 f"out of memory ({error}); fewer trials at a time (--workers), a larger record_every or fewer steps need less"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tracker.convergence import Observable, Verdict
+    from tracker.convergence.verdict import Residual
 
 
 def check_file(
@@ -84,10 +85,17 @@ def print_verdict(verdict: Verdict) -> None:
     if verdict.laws:
         rows = [(f"{law.epsilon:g}", f"{law.w1:.9f}", f"{law.ks:.9f}") for law in verdict.laws]
         print_table(screen, ("law of theta to the limit's, epsilon", "W1", "KS"), rows)
+    if verdict.residuals:
+        columns = (f"single steps, epsilon = {first:.4g}", "z", "verdict")
+        print_table(screen, columns, [_residual(each) for each in verdict.residuals])
     for line in verdict.statements:
         screen.print(Text(line))
     for note in verdict.notes:
         screen.print(Text(f"note: {note}"))
+
+
+def _residual(each: Residual) -> tuple[str, ...]:
+    return each.name, "exact" if each.z is None else f"{each.z:.2f}", "rejected" if each.rejected else "agrees"
 
 
 def _row(o: Observable) -> tuple[str, ...]:

@@ -44,6 +44,8 @@ def _described(path: Path) -> dict[str, Any]:
         s = parse(text, path.name, folder=path.parent)
     except ScenarioError as error:
         return {"file": path.name, "name": None, "size": "invalid", "claim": error.problems[0]}
+    except OSError as error:  # a folder, or a link that leads nowhere: the others are listed all the same
+        return {"file": path.name, "name": None, "size": "invalid", "claim": error.strerror or str(error)}
     size = f"{s.trials} x {s.steps:g}, N = {s.dimension}, {len(s.modes)} mode{'s'[: len(s.modes) > 1]}"
     return {"file": path.name, "name": s.name, "size": size, "claim": first_comment(text)}
 

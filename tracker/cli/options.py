@@ -76,7 +76,8 @@ Engine = Annotated[
     typer.Option(
         metavar="ENGINE",
         callback=_known_engine,
-        help="threads, processes, dask (a local cluster) or dask:ADDRESS; results do not depend on it.",
+        help="threads, processes, dask (a local cluster, on loopback) or dask:ADDRESS, as in dask:tcp://HOST:8786 or, with the "
+        "certificates of Dask's configuration, dask:tls://HOST:8786; results do not depend on it.",
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]

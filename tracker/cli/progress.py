@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tracker.cli.guard import say
 from tracker.cli.show import duration
+from tracker.cli.signals import raise_if_asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def reporter(*, quiet: bool) -> Iterator[Progress | None]:
+def reporter(*, quiet: bool) -> Iterator[Progress]:
     """Give the function that a run calls with (done, total, note)."""
     if quiet:
-        yield None
+        yield lambda *_: raise_if_asked()
     elif sys.stderr.isatty():
         with _bar() as progress:
             yield progress
@@ -44,6 +45,7 @@ def _bar() -> Iterator[Progress]:
         speed = Speed()
 
         def show(done: float, total: float, note: str) -> None:
+            raise_if_asked()
             speed.look(done, note)
             bar.update(task, completed=done, total=total, description=note, pace=", ".join(speed.pace(done, total)))
 
@@ -88,6 +90,7 @@ def _lines() -> Progress:
 
     def show(done: float, total: float, note: str) -> None:
         nonlocal told, last_note
+        raise_if_asked()
         speed.look(done, note)
         tenths = int(10 * done / total) if total > 0 else 0
         if tenths > told:

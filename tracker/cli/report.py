@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tracker.cli.apart import apart
 from tracker.cli.guard import EXISTS, Refused, say
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def report_run(folder: Path, out: Path | None, figures: Format | None, plugins: 
     result = opened_sweep(folder, plugins) if is_sweep(folder) else opened(folder, plugins)
     page = out if out is not None else folder / PAGE
     say("writing the report")
-    result.report(page)
+    apart(lambda: result.report(page))
     print(page)
     if figures is not None:
         place = page.parent / "figures"

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.text import Text
 
+from tracker.cli.apart import apart
 from tracker.cli.directory import drawn_from, written_by
 from tracker.cli.guard import FAILED, INVALID, REFUSED, USAGE, Refused, say
 from tracker.cli.progress import reporter
-from tracker.cli.show import console, number, print_json, print_table, with_error
-from tracker.reports.words import counted
+from tracker.cli.show import console, evaluates, number, print_json, print_table, step_cell, with_error
+from tracker.metrics.averages import FEWEST
+from tracker.metrics.families import family
+from tracker.reports.words import counted, no_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +27,11 @@ if TYPE_CHECKING:
     from tracker.scenario import Scenario
 
 DEFAULT_FOLDER = Path("reports")
-HEAD = ("sampler", "tracking error", "mean square", "excess cost", "recovery [95 %]", "diverged", "steps/s")
-SPARE = ("steps/s", "mean square", "excess cost")  # on a narrow terminal
+HEAD = (
+    "sampler", "epsilon", "of its limit", "a step takes", "tracking error", "mean square", "excess cost", "recovery [95 %]",
+    "diverged", "steps/s",
+)  # fmt: skip
+SPARE = ("steps/s", "mean square", "excess cost", "a step takes", "of its limit")  # on a narrow terminal
 P_VALUES = ("rate_p_value", "p_value")  # is a mode left as often as the law says, and at every age alike
 
 
@@ -47,7 +53,7 @@ class Wishes(NamedTuple):
 
 def run_file(file: Path, wishes: Wishes) -> None:
     """Run the scenario in ``file`` and print its summary."""
-    from tracker.scenario import Limits, build_modes, doubtful_targets, load, refusals, warnings
+    from tracker.scenario import Limits, build_modes, doubtful_targets, load, refusals, unstable_when_switched, warnings
 
     if wishes.replace and wishes.resume:
         raise Refused(USAGE, "--replace begins anew, --resume continues: choose one")
@@ -70,7 +76,7 @@ def run_file(file: Path, wishes: Wishes) -> None:
         print_json(result.summary)
     else:
         print_summary(result.summary, result.path)
-    for warning in doubtful_targets(scenario, build_modes(scenario)):
+    for warning in (*unstable_when_switched(scenario), *doubtful_targets(scenario, build_modes(scenario))):
         say(f"warning: {warning}")
     failed = result.summary.get("failed")
     if failed:
@@ -115,7 +121,8 @@ def write_page(result: Run | Sweep, folder: Path, wishes: Wishes) -> None:
     if not wishes.quiet:
         say("writing the report")
     with drawn_from(folder, "the page", shlex.join(again)):
-        result.report(result.path / PAGE)
+        page = result.path / PAGE
+        apart(lambda: result.report(page))
     if not wishes.json:
         console().print(Text(f"report: {result.path / PAGE}"))
 
@@ -159,6 +166,8 @@ def print_summary(summary: Mapping[str, Any], path: Path | None) -> None:
     about = summary["scenario"]
     screen.print(Text(f"{about['name']}: {size_of(about)}"))
     print_table(screen, HEAD, [_row(sampler) for sampler in summary["samplers"]], spare=SPARE)
+    if about["trials"] < FEWEST:
+        screen.print(Text(no_interval(about["trials"])))
     for line in (*_chain_lines(summary.get("chain")), *_regime_lines(summary.get("regime"))):
         screen.print(Text(line))
     if path is not None:
@@ -173,6 +182,9 @@ def size_of(about: Mapping[str, Any]) -> str:
 def _row(sampler: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         sampler["name"],
+        number(sampler.get("epsilon")),
+        step_cell(sampler),
+        evaluates(sampler.get("evaluations")),
         with_error(sampler.get("tracking_error")),
         with_error(sampler.get("mean_square_error")),
         with_error(sampler.get("excess_cost")),
@@ -185,7 +197,10 @@ def _row(sampler: Mapping[str, Any]) -> tuple[str, ...]:
 def _recovery(recovery: Mapping[str, Any] | None) -> str:
     if recovery is None or recovery.get("median") is None:
         return "-"
-    return f"{number(recovery['median'])} [{number(recovery.get('low'))}, {number(recovery.get('high'))}]"
+    if recovery.get("low") is None and recovery.get("high") is None:
+        return number(recovery["median"])
+    low, high = (number(recovery[end]) if recovery.get(end) is not None else "not reached" for end in ("low", "high"))
+    return f"{number(recovery['median'])} [{low}, {high}]"
 
 
 def _chain_lines(chain: Mapping[str, Any] | None) -> Iterator[str]:
@@ -197,6 +212,9 @@ def _chain_lines(chain: Mapping[str, Any] | None) -> Iterator[str]:
         rate, ages = (f"p = {p:.2g}" if (p := dwell.get(key)) is not None else "no test" for key in P_VALUES)
         mean = f"mean dwell {number(dwell['mean'])}, expected {number(dwell['expected'])} ({rate})"
         yield f"  {dwell['mode']}: {mean}; geometric: {ages}; {counts}"
+    together = family(dwell.get(key) for dwell in chain.get("dwell") or () for key in P_VALUES)
+    if together.tests > 1:
+        yield f"  smallest p of {together.tests} tests, times {together.tests}: {together.corrected:.2g}"
 
 
 def _regime_lines(regime: Sequence[Mapping[str, Any]] | None) -> Iterator[str]:

@@ -16,7 +16,7 @@ from rich.text import Text
 from tracker.plain import jsonable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 WIDTH_OFF_TERMINAL = 10_000  # files and pipes wrap nothing
 ROUNDING = 1e-12  # of a mean: a smaller standard error is that of adding up
@@ -87,6 +87,19 @@ def plus_minus(mean: float, error: float | None) -> str:
     if error is None or math.isnan(error) or math.isnan(mean):
         return number(mean)
     return f"{number(mean)} ± {number(error if error > ROUNDING * abs(mean) else 0.0, 2)}"
+
+
+def step_cell(row: Mapping[str, Any]) -> str:
+    """Return epsilon over its stability limit; "-" for what has no step."""
+    if row.get("epsilon") is None:
+        return "-"
+    return "not known" if row.get("step_over_limit") is None else number(float(row["step_over_limit"]), 2)
+
+
+def evaluates(calls: Mapping[str, int] | None) -> str:
+    """Return what a step evaluates, e.g. "2 grad + 2 cost"; "-" where nothing is."""
+    short = {"gradient": "grad", "hessian": "Hess", "cost": "cost"}
+    return " + ".join(f"{(calls or {})[key]} {word}" for key, word in short.items() if (calls or {}).get(key)) or "-"
 
 
 def duration(seconds: float) -> str:

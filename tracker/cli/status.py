@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tracker.cli.guard import EXISTS, Refused
 from tracker.cli.show import duration, print_json
+from tracker.printable import printable
 from tracker.reports.words import counted
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def show_status(folder: Path, verify: bool | None, json: bool) -> None:
         print_json(_plain(status))
     else:
         for line in _lines(status):
-            print(line)
+            print(printable(line))
     if status.state == "complete" and status.unusable:
         again = status.resume or "tracker run FILE --replace"
         raise Refused(EXISTS, f"{folder}: damaged: {_some(status.unusable)}; {again} computes it again")

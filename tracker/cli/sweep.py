@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from rich.console import Console
+
+    from tracker.reports.tuning import Tuned
     from tracker.runs import Sweep
     from tracker.runs.points import Axis, Point
     from tracker.runs.sweeping import Outcome
@@ -160,7 +163,30 @@ def print_results(result: Sweep, metric: str) -> None:
         rows.append((str(outcome.point.index), *_values(outcome.point, result.axes), *cells, outcome.state))
     screen.print(Text(f"{result.scenario.name}: {METRICS[metric].title}"))
     print_table(screen, ("point", *(axis.address for axis in result.axes), *names, "outcome"), rows)
+    print_tuning(screen, tuning_of(result, metric))
     screen.print(Text(f"{_cut(result.outcomes)}results: {result.path} (sweep.nc, sweep.png, sweep.svg, points/)"))
+
+
+def tuning_of(result: Sweep, metric: str) -> Sequence[Tuned]:
+    """Return each sampler at its own best step, by mean square error if that is what was asked for, else by tracking error."""
+    from tracker.reports.contests import SQUARE, TRACKING
+    from tracker.reports.tuning import tuning
+
+    return tuning(result, SQUARE if metric == SQUARE else TRACKING)
+
+
+def print_tuning(screen: Console, rows: Sequence[Tuned]) -> None:
+    """Print each sampler at its own best step beside the same step for all."""
+    from tracker.reports.tuning import cells, columns
+
+    if rows:
+        about = rows[0].best.metric.replace("_", " ")
+        screen.print(
+            Text(f"each sampler at its own best step, by {about}; intervals are widened as the steps were chosen")
+        )
+        print_table(
+            screen, columns(rows), [cells(row) for row in _some(rows)], left=2, spare=("world", "not told from")
+        )
 
 
 def _with_error(data: Any, metric: str, place: tuple[int, ...], n: int) -> str:
@@ -195,11 +221,14 @@ def write_picture(result: Sweep, metric: str) -> str:
 
 def described(result: Sweep, metric: str, caption: str | None) -> dict[str, Any]:
     """Return the sweep as one JSON object."""
+    from tracker.reports.tuning import described as described_tuning
+
     return {
         "scenario": {"name": result.scenario.name, "sha256": result.scenario.sha256, "seed": result.scenario.seed},
         "axes": [{"address": axis.address, "values": list(axis.values)} for axis in result.axes],
         "metric": metric,
         "caption": caption,
+        "tuning": described_tuning(tuning_of(result, metric)),
         "points": [
             {
                 "index": outcome.point.index,
@@ -214,5 +243,8 @@ def described(result: Sweep, metric: str, caption: str | None) -> dict[str, Any]
 
 
 def _brief(summary: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    keys = ("name", "tracking_error", "mean_square_error", "excess_cost", "inside_target", "recovery", "diverged")
-    return [{key: row[key] for key in keys} for row in summary["samplers"]] if summary is not None else []
+    keys = (
+        "name", "epsilon", "step_over_limit", "evaluations", "tracking_error", "mean_square_error", "excess_cost",
+        "inside_target", "recovery", "diverged",
+    )  # fmt: skip
+    return [{key: row.get(key) for key in keys} for row in summary["samplers"]] if summary is not None else []

@@ -59,7 +59,7 @@ def validate_file(
 
 def findings(scenario: Any, modes: Sequence[Any]) -> dict[str, Any]:
     """Return what can be said of a valid scenario before it runs."""
-    from tracker.scenario import predicted_cost, regimes, stability_limits
+    from tracker.scenario import predicted_cost, regimes, stability_limits, switched_systems
 
     about = {key: getattr(scenario, key) for key in ("name", "sha256", "seed", "trials", "steps", "dimension")}
     return {
@@ -76,6 +76,7 @@ def findings(scenario: Any, modes: Sequence[Any]) -> dict[str, Any]:
         ],
         "regime": regimes(scenario),
         "stability": [limit._asdict() for limit in stability_limits(scenario, modes)],
+        "switched": [row._asdict() for row in switched_systems(scenario)],
         "predicted": predicted_cost(scenario)._asdict(),
     }
 
@@ -94,7 +95,13 @@ def _print(facts: Mapping[str, Any]) -> None:
         (s["sampler"], s["mode"], number(s["epsilon"]), ("" if s["exact"] else "about ") + number(s["limit"]), _with(s))
         for s in facts["stability"]
     ]
-    print_table(screen, ("sampler", "mode", "epsilon", "stable below", "with"), rows, left=2)
+    unstable = any(s["stable"] is False for s in facts["switched"])
+    limit = "limit of the mode alone" if unstable else "stable below"  # what is not stable as a whole is not called so
+    print_table(screen, ("sampler", "mode", "epsilon", limit, "with"), rows, left=2)
+    whole = [(s["sampler"], _whole(s), number(s["radius"], 9), number(s["abscissa"])) for s in facts["switched"]]
+    if whole:
+        head = ("sampler", "switched by the chain", "second moments per step", "limit: rate")
+        print_table(screen, head, whole, left=2)
     for line in _regime_lines(facts["regime"]):
         screen.print(Text(line))
     screen.print(
@@ -112,6 +119,10 @@ def _what(facts: Mapping[str, Any]) -> str:
 def _points(points: Any) -> str:
     shown = ["(" + ", ".join(number(float(x)) for x in point) + ")" for point in points[:4]]
     return "  ".join([*shown, *(["..."] if len(points) > 4 else [])])
+
+
+def _whole(switched: Mapping[str, Any]) -> str:
+    return {True: "stable", False: "unstable", None: "not computed"}[switched["stable"]]
 
 
 def _with(stability: Mapping[str, Any]) -> str:

@@ -10,7 +10,8 @@ debugged, in the interpreter.
 
 The disk cache is never stale: numba looks only at a kernel's own file when it decides whether a cached binary is still
 good, so the cache folder is named by a hash of all sources of this package (but for the rooms that hold no compiled
-code), and kernels that meet a type whose implementation lives outside the package are compiled anew in each process.
+code), and kernels that live outside of the package, or meet a type whose implementation does, are compiled anew in each
+process. Nor is it ever trusted unseen: folder, owner and digest are checked before numba gets the bytes.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from numba.np.arrayobj import make_array
 from numba.np.random import _constants as _ziggurat
 
 from tracker.compiled.caching import cache_folder, source_fingerprint
+from tracker.compiled.checked import checked_cache
 from tracker.compiled.deferred import OPTIONS, part_options
 from tracker.compiled.generics import from_outside, generic, implementation_hash, kinds_in
 
@@ -65,7 +67,6 @@ READ_ONLY = "Cannot modify readonly array"  # numba's words
 literal_unroll = numba.literal_unroll
 
 _compiling_lock = threading.Lock()
-_setting_lock = threading.Lock()  # numba's cache folder is a setting of the whole process
 
 
 def helper(function: Callable[P, R]) -> Callable[P, R]:
@@ -171,12 +172,9 @@ def kernel(function: Callable[P, R]) -> Kernel[P, R]:
 
 def _with_cache(function: Callable[..., Any]) -> Any:
     folder = cache_folder()
-    if folder is None:
+    cache = None if folder is None else checked_cache(function, folder)
+    if cache is None:
         return None
-    with _setting_lock:
-        before = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = str(folder)
-        try:
-            return numba.njit(nogil=True, cache=True, **OPTIONS)(function)
-        finally:
-            numba.config.CACHE_DIR = before
+    dispatcher = numba.njit(nogil=True, **OPTIONS)(function)
+    dispatcher._cache = cache  # noqa: SLF001  (what numba's enable_caching sets)
+    return dispatcher

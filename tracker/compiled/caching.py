@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import multiprocessing
 import os
 import shutil
 import time
@@ -16,33 +17,53 @@ import numpy as np
 from platformdirs import user_cache_dir
 
 from tracker.compiled.fingerprint import PACKAGE
+from tracker.compiled.keeping import foreign
 
 CACHE_VARIABLE = "TRACKER_CACHE_DIR"
 STALE_AFTER_DAYS = 30
 # rooms that cannot change machine code, as a test holds
 WITHOUT_KERNELS = ("cli", "convergence", "metrics", "reports", "runs")
 
+_said: list[str] = []
+
+
+class CacheWarning(RuntimeWarning):
+    """Compiled code is not kept, or was damaged: slower, with the same results."""
+
 
 @lru_cache(maxsize=1)
 def cache_folder() -> Path | None:
     """Return the folder of compiled kernels for exactly these sources, or None where there can be none.
 
-    ``TRACKER_CACHE_DIR`` names the parent folder, or is ``off``.
+    ``TRACKER_CACHE_DIR`` names the parent folder, or is ``off``. Both folders must be the user's own.
     """
     setting = os.environ.get(CACHE_VARIABLE, "")
     if setting == "off":
         return None
-    parent = Path(setting or user_cache_dir("tracker", appauthor=False))
+    parent = Path(setting or user_cache_dir("tracker", appauthor=False)).absolute()
     folder = parent / f"kernels-{source_fingerprint()}"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "used").touch()
+        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        reason = foreign(parent)
+        if reason is None:
+            folder.mkdir(mode=0o700, exist_ok=True)
+            reason = "it is a link" if folder.is_symlink() else foreign(folder)
+        if reason is None:
+            (folder / "used").touch()
     except OSError as error:
-        message = f"compiled code cannot be kept in {parent} ({error.strerror}); set {CACHE_VARIABLE} to another folder"
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
+        reason = error.strerror or str(error)
+    if reason is not None:
+        say(f"compiled code cannot be kept in {parent} ({reason}); set {CACHE_VARIABLE} to a folder of your own")
         return None
     _forget_old(parent)
     return folder
+
+
+def say(line: str) -> None:
+    """Warn once in a process, and not in the processes that it starts: they would all say the same."""
+    if not _said and multiprocessing.parent_process() is None:
+        _said.append(line)
+        warnings.warn(line, CacheWarning, stacklevel=2)
 
 
 def source_fingerprint() -> str:

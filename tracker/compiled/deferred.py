@@ -4,7 +4,7 @@ Numba optimises every helper and makes machine code of it, at each depth of call
 top is ever run: half of the time that a kernel takes to compile. With ``PartCompiler`` a helper stops at LLVM's
 intermediate code; the kernel links it in and optimises the whole once.
 
-This reaches into numba (0.61 to 0.68 have what it takes); where numba has changed, ``part_options`` names no compiler and helpers
+This reaches into numba (0.63 to 0.68 have what it takes); where numba has changed, ``part_options`` names no compiler and helpers
 are compiled numba's own way, slower and to the same machine code.
 """
 

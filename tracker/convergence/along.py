@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.convergence import extrapolation, order, regime, words
+from tracker.convergence import extrapolation, implementation, order, regime, words
 from tracker.convergence.sampling import Engine
 from tracker.convergence.verdict import Observable, Order, Verdict
 from tracker.scenario import ScenarioError
@@ -32,12 +32,13 @@ def check(rungs: Ladder, request: Request) -> Verdict:
     if limit is None:
         raise ScenarioError([f"path: the {name} limit of these costs is not computed here: use quadratic costs"])
     panel = regime.total_panel(rungs.scenario.dimension, tuple(mode.name for mode in rungs.scenario.modes))
-    count = request.trials or extrapolation.trials_for(delta, len(panel.tested), 1.0)
-    tally = Engine(rungs, panel, count, [0], request.tell, request.workers, request.max_steps).run(0)
+    watched = implementation.watch(rungs)
+    count = request.trials or watched.trials(delta, len(panel.tested))
+    tally = Engine(rungs, panel, count, [0], request.tell, request.workers, request.max_steps).run(0, watched.law)
     scale = np.sqrt(np.diag(tally.covariance))
     h = np.array(rungs.epsilons) ** power
     judged = extrapolation.limit_from_exact(h.tolist(), own, limit, scale, delta, len(panel.tested))
-    implementation = extrapolation.implementation(tally, own[0], delta, len(panel.tested))
+    engine = implementation.judge(tally, own[0], len(panel.tested), delta, watched, "")
     far, rates = regime.distances(three, own, rungs.epsilons)
     verdict = judged.verdict
     nearest = min((d, n) for n, d in ((n, far[n]) for n in regime.NAMES) if d is not None)[1]
@@ -56,17 +57,16 @@ def check(rungs: Ladder, request: Request) -> Verdict:
             order=order.overall_exact(rungs.epsilons, own - limit, scale, power=power),
             distances=far,
             limit_verdict=verdict,
-            implementation_verdict=implementation.verdict,
             resolution=delta,
             resolution_reached=judged.reached,
             path=rungs.path,
             alphas=tuple(rungs.alpha(rung) for rung in range(len(rungs.steps))),
             trials=count,
             simulated=rungs.epsilons[:1],
-            trials_needed=implementation.needed,
-            implementation_z=implementation.largest_z,
+            trials_needed=engine.needed,
             rates=rates,
-            notes=_nearer(rungs, name, nearest),
+            notes=(*_nearer(rungs, name, nearest), *engine.notes),
+            **engine.fields(),
         ),
         len(panel.tested),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.convergence import along, extrapolation, ladder, moving, order, order_only, regime, words
+from tracker.convergence import along, extrapolation, implementation, ladder, moving, order, order_only, regime, words
 from tracker.convergence.distances import bounds, law_distances, law_gap
 from tracker.convergence.exact import Exact, OutOfReach, exact_values
 from tracker.convergence.rare import set_aside
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tracker.convergence.extrapolation import Judged
+    from tracker.convergence.implementation import Implementation
     from tracker.convergence.ladder import Ladder
     from tracker.convergence.request import Progress
     from tracker.convergence.verdict import Bound
@@ -86,7 +87,7 @@ def check_limit(
     if path is not None:
         return along.check(rungs, request)
     try:
-        exact = exact_values(rungs, request.note)
+        exact = exact_values(rungs, request.note, delta)
     except OutOfReach as reason:
         return order_only.check(rungs, request, str(reason))
     return _judged(rungs, exact, request)
@@ -110,7 +111,8 @@ def _judged(rungs: Ladder, exact: Exact, request: Request) -> Verdict:
     delta = request.resolution
     every = request.trials is not None or exact.algorithm is None
     inflation = float(np.linalg.norm(extrapolation.weights(rungs.epsilons))) if every else 1.0
-    count = request.trials or extrapolation.trials_for(delta, len(exact.panel.tested), max(1.0, inflation))
+    watched = implementation.watch(rungs)
+    count = request.trials or watched.trials(delta, len(exact.panel.tested), max(1.0, inflation))
     exact, notes = set_aside(exact, count)
     last = len(rungs.steps) - 1
     wanted = (
@@ -121,7 +123,7 @@ def _judged(rungs: Ladder, exact: Exact, request: Request) -> Verdict:
         else [0]
     )
     engine = Engine(rungs, exact.panel, count, wanted, request.tell, request.workers, request.max_steps)
-    done = _Trials({rung: engine.run(rung) for rung in wanted}, every)
+    done = _Trials({rung: engine.run(rung, None if rung else watched.law) for rung in wanted}, every)
     tested = len(exact.panel.tested)
     scale = np.sqrt(np.diag(done.tallies[0].covariance))
     if every:
@@ -133,7 +135,7 @@ def _judged(rungs: Ladder, exact: Exact, request: Request) -> Verdict:
         limit = extrapolation.limit_from_exact(rungs.epsilons, exact.algorithm, exact.limit, scale, delta, tested)
         errors = (exact.algorithm - exact.limit)[:, :tested]
         total = order.overall_exact(rungs.epsilons, errors, scale[:tested])
-    own = None if exact.largest is None else extrapolation.implementation(done.tallies[0], exact.largest, delta, tested)
+    own = implementation.judge(done.tallies[0], exact.largest, tested, delta, watched, exact.why_not)
     found = bounds(done.tallies[last], exact, rungs.epsilons[-1], delta) if last in done.tallies else ()
     limit, own = _with_bounds(limit, own, found, every=every)
     far, rates, more = _regime(rungs, exact, done, request)
@@ -150,40 +152,38 @@ def _judged(rungs: Ladder, exact: Exact, request: Request) -> Verdict:
             order=total,
             distances=far,
             limit_verdict=limit.verdict,
-            implementation_verdict="unavailable" if own is None else own.verdict,
             resolution=delta,
             resolution_reached=limit.reached,
             alphas=tuple(rungs.alpha(rung) for rung in range(last + 1)),
             trials=count,
             simulated=tuple(rungs.epsilons[rung] for rung in wanted),
-            trials_needed=max(filter(None, (limit.needed, own.needed if own else None)), default=None),
+            trials_needed=max(filter(None, (limit.needed, own.needed)), default=None),
             largest_z=limit.largest_z,
-            implementation_z=None if own is None else own.largest_z,
             rates=rates,
             laws=law_distances(exact, rungs.epsilons),
             bounds=found,
             law_gap=law_gap(done.tallies[last], exact) if last in done.tallies else None,
-            notes=(*notes, *more, *_missing_law(exact)),
+            notes=(*notes, *more, *own.notes, *_simulated(exact)),
+            **own.fields(),
         ),
         tested,
     )
 
 
-def _missing_law(exact: Exact) -> list[str]:
-    if exact.largest is None:
-        return [f"the algorithm's own law is out of reach, so the implementation cannot be judged: {exact.why_not}"]
-    return [f"the algorithm's values are simulated, not exact: {exact.why_not}"] if exact.algorithm is None else []
+def _simulated(exact: Exact) -> list[str]:
+    unknown = exact.algorithm is None and exact.largest is not None
+    return [f"the algorithm's values are simulated, not exact: {exact.why_not}"] if unknown else []
 
 
 def _with_bounds(
-    limit: Judged, own: Judged | None, found: tuple[Bound, ...], *, every: bool
-) -> tuple[Judged, Judged | None]:
+    limit: Judged, own: Implementation, found: tuple[Bound, ...], *, every: bool
+) -> tuple[Judged, Implementation]:
     """A whole law that is surely too far away rejects what was simulated: the limit, or the implementation."""
     if not any(bound.verdict == "rejected" for bound in found):
         return limit, own
     if every:
         return limit._replace(verdict="rejected", needed=None), own
-    return limit, own and own._replace(verdict="rejected", needed=None)
+    return limit, own._replace(verdict="rejected", needed=None)
 
 
 def _observables(rungs: Ladder, exact: Exact, done: _Trials, limit: Judged, scale: Array) -> tuple[Observable, ...]:

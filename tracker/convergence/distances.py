@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-CONFIDENCE, SURE = 0.05, 0.01  # of the statement; of a rejection
+CONFIDENCE, SURE = 0.05, 0.001  # of the statement; of a rejection, of whose 1 % the other tests have the rest
 POINTS = 8001  # of the grid on which distribution functions are compared
 RESAMPLES, RESAMPLED = 400, 4000  # samples, and trials in each: the quantile scales with 1 / sqrt(trials)
 RESAMPLE_SEED = 20_171

@@ -10,7 +10,8 @@ import numpy as np
 from scipy.linalg import expm
 
 from tracker import limits
-from tracker.convergence.statistics import Panel, density_panel, moment_panel, of_law, of_moments
+from tracker.convergence.statistics import Panel, Statistic, density_panel, function, moment_panel, of_law, of_moments
+from tracker.limits.for_means import algorithm_density_for_means, density_for_means
 from tracker.scenario import initial_law
 
 if TYPE_CHECKING:
@@ -25,11 +26,10 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-CELLS = 120  # of finite volumes along each axis, N = 2; order 2, and extrapolated
-POINTS, RESOLVED = (
-    80,
-    1e-5,
-)  # of Fourier series, tried first; two resolutions that agree so far: the finer one has more digits
+CELLS = 120  # of finite volumes along each axis, N = 2, where Fourier series do not resolve a law
+AGREEMENT = {1: 1e-4, 2: 1e-2}  # of the means of two grids, in units of the resolution: N = 1 is cheap
+ENOUGH = 0.1  # of the resolution: the error of a mean of cells, or of a law that is only looked at from afar
+FAINT = 1e-2  # a statistic of a rare mode is looked at in units of this share of its spread over all modes, or its own
 MOST_KERNEL_STEPS = 8192  # of the sampler's own law; beyond, simulation is the cheaper way
 
 
@@ -57,8 +57,8 @@ class OutOfReach(ValueError):
     """No independent law of the limit; the message says why."""
 
 
-def exact_values(ladder: Ladder, tell: Callable[[str], None]) -> Exact:
-    """Return the exact values, by moments if the costs are quadratic, else by densities.
+def exact_values(ladder: Ladder, tell: Callable[[str], None], resolution: float = 0.05) -> Exact:
+    """Return the exact values, by moments if the costs are quadratic, else by densities as fine as the resolution asks.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def exact_values(ladder: Ladder, tell: Callable[[str], None]) -> Exact:
     if ladder.scenario.dimension > 2:
         N = ladder.scenario.dimension
         raise OutOfReach(f"costs that are not quadratic have an exact law here for N = 1 and 2 only, and N = {N}")
-    return _by_density(ladder, tell)
+    return _by_density(ladder, tell, resolution)
 
 
 # --- quadratic costs
@@ -128,54 +128,103 @@ def stay_algorithm(ladder: Ladder, rung: int) -> Array:
 # --- other costs, N = 1 and 2
 
 
-def _by_density(ladder: Ladder, tell: Callable[[str], None]) -> Exact:
+def _by_density(ladder: Ladder, tell: Callable[[str], None], resolution: float) -> Exact:
     scenario, T = ladder.scenario, ladder.horizon
     panel = density_panel(scenario.dimension, _names(scenario), halves=ladder.halves)
     tell("computing the limit's law")
-    law = limit_law(ladder.at(len(ladder.steps) - 1), ladder.sampler, [T / 2, T])
+    times = [T / 2, T]
+    law = limit_law(ladder.at(len(ladder.steps) - 1), ladder.sampler, times, panel, resolution)
     limit = of_law(panel, law, stay_limit(ladder))
-    laws, why_not = algorithm_laws(ladder, tell)
+    laws, why_not = algorithm_laws(ladder, tell, law.box if law.smooth else None)
     own = np.array([of_law(panel, each, stay_algorithm(ladder, rung)) for rung, each in enumerate(laws)])
     complete = len(laws) == len(ladder.steps)
     return Exact("density", panel, limit, own if complete else None, own[0] if len(own) else None, why_not, law, laws)
 
 
-def limit_law(scenario: Scenario, sampler: str, times: list[float], *, precise: bool = True) -> Law:
-    """The law of the limit: by Fourier series where they resolve it, else (or if 1e-5 will do) by finite volumes.
+def limit_law(
+    scenario: Scenario,
+    sampler: str,
+    times: list[float],
+    panel: Panel,
+    resolution: float = 0.05,
+    near: Law | None = None,
+    *,
+    precise: bool = True,
+) -> Law:
+    """The law of the limit: by Fourier series where they resolve the statistics, else by finite volumes where those do.
+
+    near : a law that is like it, whose grid is the first to be tried; without ``precise`` a tenth of the resolution will do
 
     Raises
     ------
     OutOfReach
-        If there is no such law, or it does not fit into its box.
+        If there is no such law, it does not fit into its box, or no method resolves it.
     """
+    allowed = resolution * (AGREEMENT[scenario.dimension] if precise else ENOUGH)
+    known = near.coarse if near is not None and near.smooth else None
+    points = len(known.axes[0]) if known is not None else None
+    try:
+        return density_for_means(
+            scenario, sampler, times, lambda fine, coarse: _apart(panel, fine, coarse) <= allowed, points
+        )
+    except ValueError as error:
+        why_not = str(error)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # said below, as a reason
-        law = _spectral(scenario, sampler, times) if precise or scenario.dimension == 1 else None
-        if law is None or law.box_too_small:
-            cells = CELLS if scenario.dimension == 2 else None
-            try:
-                law = limits.density(scenario, sampler, times, cells=cells)
-            except ValueError as error:
-                raise OutOfReach(str(error)) from error
+        try:
+            law = limits.density(scenario, sampler, times, cells=CELLS if scenario.dimension == 2 else None)
+        except ValueError as error:
+            raise OutOfReach(str(error)) from error
     if law.box_too_small:
-        raise OutOfReach("density: the law does not fit into a box that can be computed")
+        raise OutOfReach(f"{why_not}; and finite volumes do not fit into a box that can be computed")
+    off = _error_of_cells(panel, law)
+    if not off <= ENOUGH * resolution:
+        raise OutOfReach(
+            f"{why_not}; and {len(law.axes[0])} cells a side are too coarse: a statistic is known to {off:.2g} of its standard "
+            f"deviations only, and {ENOUGH * resolution:.2g} are asked for"
+        )
     return law
 
 
-def _spectral(scenario: Scenario, sampler: str, times: list[float]) -> Law | None:
-    """None where Fourier series do not resolve the law; what else is wrong, finite volumes find wrong too, and say so."""
-    try:
-        if scenario.dimension == 2:
-            law = limits.density(scenario, sampler, times, method="spectral", cells=POINTS)
-            if float(law.error_estimate.max()) < RESOLVED:
-                return law
-        return limits.density(scenario, sampler, times, method="spectral")
-    except ValueError:
-        return None
+def _apart(panel: Panel, fine: Law, coarse: Law) -> float:
+    """The largest difference of a statistic between two grids, in its standard deviations."""
+    nothing = np.zeros(len(panel.modes))  # what the chain alone decides is no matter of grids
+    gap = np.abs(of_law(panel, fine, nothing) - of_law(panel, coarse, nothing))
+    return float(np.max(gap / [_spread(s, fine) for s in panel.all], initial=0.0))
 
 
-def algorithm_laws(ladder: Ladder, tell: Callable[[str], None]) -> tuple[tuple[Law, ...], str]:
-    """The algorithm's own law at T / 2 and T, from the largest step down as far as it is within reach, and why no further."""
+def _error_of_cells(panel: Panel, law: Law) -> float:
+    """The largest estimated error of a statistic, in its standard deviations."""
+    found = [0.0]
+    for s in panel.all:
+        if s.kind in ("stay", "probability"):
+            continue  # the chain alone decides, and cells keep it exactly
+        error = law.expectation_error(lambda *theta, s=s: function(s, theta), s.mode)[0 if s.early else -1]
+        found.append(float(error) / _spread(s, law))
+    return max(found)
+
+
+def _spread(s: Statistic, law: Law) -> float:
+    """The standard deviation of what is averaged, and of a rare mode's at least a share of that over all modes."""
+    if s.kind in ("stay", "probability"):
+        return 1.0
+    when = 0 if s.early else -1
+
+    def deviation(mode: int | None) -> float:
+        mean = law.expectation(lambda *theta: function(s, theta), mode)[when]
+        square = law.expectation(lambda *theta: function(s, theta) ** 2, mode)[when]
+        return float(np.sqrt(max(square - mean**2, 0.0)))
+
+    return max(deviation(s.mode), FAINT * deviation(None), 1e-300)
+
+
+def algorithm_laws(
+    ladder: Ladder, tell: Callable[[str], None], box: Array | None = None
+) -> tuple[tuple[Law, ...], str]:
+    """The algorithm's own law at T / 2 and T, from the largest step down as far as it is within reach, and why no further.
+
+    box : one that holds the limit's law, to begin with
+    """
     found: list[Law] = []
     for rung, n in enumerate(ladder.steps):
         epsilon = ladder.epsilons[rung]
@@ -183,12 +232,9 @@ def algorithm_laws(ladder: Ladder, tell: Callable[[str], None]) -> tuple[tuple[L
             return tuple(found), f"{n} steps of the algorithm's own law are more than {MOST_KERNEL_STEPS}"
         tell(f"computing the algorithm's law at epsilon = {epsilon:g}")
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # said below, as a reason
-                law = limits.algorithm_density(ladder.at(rung), ladder.sampler, [n // 2, n])
+            law = algorithm_density_for_means(ladder.at(rung), ladder.sampler, [n // 2, n], box)
         except ValueError as error:
-            return tuple(found), str(error)
-        if law.box_too_small:
-            return tuple(found), f"at epsilon = {epsilon:g} the algorithm's own law does not fit into a box"
+            return tuple(found), f"at epsilon = {epsilon:g}: {error}"
+        box = law.box
         found.append(law)
     return tuple(found), ""

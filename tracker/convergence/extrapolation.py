@@ -66,14 +66,14 @@ def weights(h: Sequence[float] | Array, degree: int = DEGREE) -> Array:
     return np.asarray(np.linalg.pinv(design)[0])
 
 
-def trials_for(delta: float, statistics: int, inflation: float) -> int:
+def trials_for(delta: float, statistics: int, inflation: float, level: float = LEVEL) -> int:
     """Return R* for ``statistics`` of them, with Sidak's quantile in place of q."""
-    q = -ndtri((1.0 - (1.0 - LEVEL) ** (1.0 / max(1, statistics))) / 2.0)
+    q = -ndtri((1.0 - (1.0 - level) ** (1.0 / max(1, statistics))) / 2.0)
     return math.ceil(((q + ONE_SIDED) * inflation / delta) ** 2)
 
 
-def largest_normal(covariance: Array) -> float:
-    """Return the 99 % quantile of max_j |N(0, corr)_j|, simulated from a fixed seed."""
+def largest_normal(covariance: Array, level: float = LEVEL) -> float:
+    """Return the quantile 1 - level of max_j |N(0, corr)_j|, simulated from a fixed seed."""
     sd = np.sqrt(np.diag(covariance))
     values, vectors = np.linalg.eigh(covariance / np.outer(sd, sd))
     root = vectors * np.sqrt(np.maximum(values, 0.0))
@@ -83,20 +83,28 @@ def largest_normal(covariance: Array) -> float:
         np.abs(rng.standard_normal((min(size, DRAWS - first), len(sd))) @ root.T).max(axis=1)
         for first in range(0, DRAWS, size)
     ]
-    return float(np.quantile(np.concatenate(largest), 1.0 - LEVEL))
+    return float(np.quantile(np.concatenate(largest), 1.0 - level))
 
 
-def judge_sampled(discrepancy: Array, covariance: Array, scale: Array, delta: float, trials: int) -> Judged:
-    """Judge simulated discrepancies; covariance : (J, J), of the discrepancies."""
+def judge_sampled(
+    discrepancy: Array,
+    covariance: Array,
+    scale: Array,
+    delta: float,
+    trials: int,
+    level: float = LEVEL,
+    truncation: Array | float = 0.0,
+) -> Judged:
+    """Judge simulated discrepancies; covariance : (J, J), of the discrepancies; truncation : of those without noise."""
     variance = np.diag(covariance)
-    stuck = ~(variance > 0.0)  # never varied: right to rounding, or wrong for sure
-    if np.any(stuck & (np.abs(discrepancy) > ROUNDING)):
+    stuck = ~(variance > 0.0)  # never varied: right to rounding and truncation, or wrong for sure
+    if np.any(stuck & (np.abs(discrepancy) > ROUNDING + truncation)):
         return Judged("rejected", discrepancy, np.sqrt(variance), float("inf"), float("inf"), None)
     live = ~stuck
     a, se, unit = discrepancy[live], np.sqrt(variance[live]), scale[live]
     if not live.any():
         return Judged("confirmed", discrepancy, np.sqrt(variance), 0.0, 0.0, None)
-    q = largest_normal(covariance[np.ix_(live, live)])
+    q = largest_normal(covariance[np.ix_(live, live)], level)
     z = float((np.abs(a) / se).max())
     reached = float(((np.abs(a) + ONE_SIDED * se) / unit).max())
     needed = math.ceil(trials * float(((q + ONE_SIDED) * se / (delta * unit)).max()) ** 2)
@@ -126,7 +134,9 @@ def limit_from_samples(h: Sequence[float], tallies: Sequence[Tally], limit: Arra
     covariance = sum(w**2 * tally.covariance / tally.trials for w, tally in zip(c, tallies, strict=True))
     use = slice(0, tested)
     scale = np.sqrt(np.diag(tallies[-1].covariance))
-    return judge_sampled((c @ d)[use], np.asarray(covariance)[use, use], scale[use], delta, tallies[0].trials)
+    cut = np.abs((c - weights(h, DEGREE - 1)) @ d)[use]
+    noise = np.asarray(covariance)[use, use]
+    return judge_sampled((c @ d)[use], noise, scale[use], delta, tallies[0].trials, truncation=cut)
 
 
 def limit_from_exact(
@@ -140,9 +150,9 @@ def limit_from_exact(
     return judge_exact(a[:tested], truncation[:tested], scale[:tested], delta)
 
 
-def implementation(tally: Tally, exact: Array, delta: float, tested: int) -> Judged:
+def implementation(tally: Tally, exact: Array, delta: float, tested: int, level: float = LEVEL) -> Judged:
     """Judge the trials of one rung against the exact law there."""
     use = slice(0, tested)
     scale = np.sqrt(np.diag(tally.covariance))
     covariance = tally.covariance[use, use] / tally.trials
-    return judge_sampled((tally.mean - exact)[use], covariance, scale[use], delta, tally.trials)
+    return judge_sampled((tally.mean - exact)[use], covariance, scale[use], delta, tally.trials, level)

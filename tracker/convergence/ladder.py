@@ -85,9 +85,9 @@ class Ladder:
             update["skew_step"] = self.keys.skew_step / self.keys.epsilon * epsilon
         if self.scenario.chain is not None:
             changes["chain"] = self.scenario.chain.model_copy(update={"alpha": self.alpha(rung)})
-        every = n // 2 if self.halves else n
+        changes.setdefault("record_every", n // 2 if self.halves else n)
         sampler = self.keys.model_copy(update=update)
-        return self.scenario.replace(samplers=[sampler], steps=n, record_every=every, burn_in=0, **changes)
+        return self.scenario.replace(samplers=[sampler], steps=n, burn_in=0, **changes)
 
 
 def build(

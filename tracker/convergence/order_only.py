@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker import limits
-from tracker.convergence import extrapolation, order, words
+from tracker.convergence import implementation, order, words
 from tracker.convergence.exact import algorithm_laws, stay_algorithm
+from tracker.convergence.implementation import Implementation
 from tracker.convergence.sampling import Engine
-from tracker.convergence.statistics import density_panel, of_law
+from tracker.convergence.statistics import Panel, Statistic, density_panel, of_law
 from tracker.convergence.verdict import Distances, Observable, Order, Verdict
 from tracker.scenario import ScenarioError
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tracker.convergence.extrapolation import Judged
     from tracker.convergence.ladder import Ladder
     from tracker.convergence.request import Request
 
@@ -90,10 +90,9 @@ def check(rungs: Ladder, request: Request, reason: str) -> Verdict:
             raise ScenarioError([str(error)]) from error
         observables.append(_observable(rungs, functional.name, found))
         noise = found.gradient_noise
-    judged, size, why_not = (None, 0, "") if rungs.adaptive or N > 2 else _implementation(rungs, request)
+    judged, size, trials = _implementation(rungs, request)
     notes = [f"{STATEMENT}: {reason}", "limit and algorithm are values of coupled paths, not of the engine"]
-    if why_not:
-        notes.append(f"the implementation cannot be judged: {why_not}")
+    notes += judged.notes
     if noise == "left out":
         notes.append("the gradient noise of costs with data is left out of the coupled paths; it vanishes in the limit")
     sharpest = min((o.order for o in observables if o.order is not None), key=_width, default=Order())
@@ -110,14 +109,13 @@ def check(rungs: Ladder, request: Request, reason: str) -> Verdict:
             order=sharpest,
             distances=Distances(),
             limit_verdict="unavailable",
-            implementation_verdict="unavailable" if judged is None else judged.verdict,
             resolution=request.resolution,
             alphas=tuple(rungs.alpha(rung) for rung in range(len(rungs.steps))),
-            trials=count,
+            trials=trials or count,
             simulated=rungs.epsilons,
-            trials_needed=None if judged is None else judged.needed,
-            implementation_z=None if judged is None else judged.largest_z,
+            trials_needed=judged.needed,
             notes=tuple(notes),
+            **judged.fields(),
         ),
         size,
     )
@@ -156,15 +154,36 @@ def _observable(rungs: Ladder, name: str, found: Any) -> Observable:
     )
 
 
-def _implementation(rungs: Ladder, request: Request) -> tuple[Judged | None, int, str]:
-    """N = 1, 2: the engine at the largest step against the algorithm's own law, which a point start does not keep away."""
-    first = replace(rungs, steps=rungs.steps[:1])
-    laws, why_not = algorithm_laws(first, request.note)
-    if not laws:
-        return None, 0, why_not
-    panel = density_panel(rungs.scenario.dimension, tuple(m.name for m in rungs.scenario.modes), halves=rungs.halves)
-    exact = of_law(panel, laws[0], stay_algorithm(rungs, 0))
-    count = request.trials or extrapolation.trials_for(request.resolution, len(panel.tested), 1.0)
-    tally = Engine(rungs, panel, count, [0], request.tell, request.workers, request.max_steps).run(0)
+def _implementation(rungs: Ladder, request: Request) -> tuple[Implementation, int, int]:
+    """The engine at the largest step: against the algorithm's own law where that is known, and step by step.
+
+    Also returns how many statistics the panel has, and the trials; both 0 where nothing is run.
+    """
+    watched = implementation.watch(rungs)
+    names = tuple(mode.name for mode in rungs.scenario.modes)
+    exact, why_not = own_law(rungs, request)
+    if exact is None and watched.law is None:
+        return Implementation("unavailable", notes=(f"the implementation is not judged: {watched.reason}",)), 0, 0
+    if exact is not None:
+        panel = density_panel(rungs.scenario.dimension, names, halves=rungs.halves)
+    else:
+        panel = Panel((), (Statistic("mean"),), names)  # nothing is tested: only the steps are
     tested = len(panel.tested)
-    return extrapolation.implementation(tally, exact, request.resolution, tested), tested, ""
+    count = request.trials or watched.trials(request.resolution, tested)
+    engine = Engine(rungs, panel, count, [0], request.tell, request.workers, request.max_steps)
+    tally = engine.run(0, watched.law)
+    return implementation.judge(tally, exact, tested, request.resolution, watched, why_not), tested, count
+
+
+def own_law(rungs: Ladder, request: Request) -> tuple[Array | None, str]:
+    """Exact values of the panel for N = 1, 2, which a point start does not keep away; else None, and why."""
+    N = rungs.scenario.dimension
+    if rungs.adaptive:
+        return None, f"a {rungs.keys.kind} sampler moves its S"
+    if N > 2:
+        return None, f"it is computed for N = 1 and 2, and N = {N}"
+    laws, why_not = algorithm_laws(replace(rungs, steps=rungs.steps[:1]), request.note)
+    if not laws:
+        return None, why_not
+    panel = density_panel(N, tuple(mode.name for mode in rungs.scenario.modes), halves=rungs.halves)
+    return of_law(panel, laws[0], stay_algorithm(rungs, 0)), ""

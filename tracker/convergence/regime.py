@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tracker.convergence.ladder import Ladder
+    from tracker.limits.law import Law
     from tracker.scenario import Scenario
 
     Array = NDArray[np.float64]
@@ -81,19 +82,25 @@ def quadratic_limits(ladder: Ladder) -> tuple[Three, Array]:
 def density_limits(ladder: Ladder, tell: Callable[[str], None], *, switched: bool = True) -> Three:
     """The three limits of other costs, N = 1, 2; the averaged one for polynomials in the same variables.
 
-    Without ``switched``, which is then known already, the others are only looked at from afar, and 1e-5 will do.
+    Without ``switched``, which is then known already, the others are only looked at from afar: a tenth of the resolution will
+    do. A limit that no method resolves so far is None, and its reason is told.
     """
     panel = total_panel(ladder.scenario.dimension, ())
-    scenario, name, precise = ladder.scenario, ladder.sampler, switched
+    scenario, name = ladder.scenario, ladder.sampler
+    near: Law | None = None
 
     def values(changed: Scenario | None, which: str) -> Array | None:
+        nonlocal near
         if changed is None:
             return None
         tell(f"computing the {which} limit")
         try:
-            return of_law(panel, limit_law(changed, name, [ladder.horizon], precise=precise), np.zeros(0))
-        except OutOfReach:
+            law = limit_law(changed, name, [ladder.horizon], panel, near=near, precise=switched)
+        except OutOfReach as reason:
+            tell(f"the {which} limit is left out: {reason}")
             return None
+        near = law
+        return of_law(panel, law, np.zeros(0))
 
     chain = scenario.chain
     if chain is None or len(scenario.modes) == 1:

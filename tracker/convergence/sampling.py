@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from tracker import simulate
 from tracker.convergence.request import MOST_STEPS, TooManySteps
+from tracker.convergence.residuals import StepLaw, Sums, gather, joined, path_floats
 from tracker.convergence.statistics import Panel, Sample, evaluate
 
 if TYPE_CHECKING:
@@ -25,12 +26,15 @@ if TYPE_CHECKING:
 
 LEVEL_ROLE = 101  # of the seeds of the rungs: a stream of its own, far from the roles of the simulation
 SHARD = 1000  # trials
+ROUNDING = 1e-12  # of a mean: a smaller standard deviation is none
+WATCHED_FLOATS = 2_000_000  # of the paths of a shard whose every step is looked at: 16 MB
 
 
 class Tally(NamedTuple):
     """Statistics over the trials of one rung.
 
     mean : (J,); covariance : (J, J), of one trial; theta, mode : the trials at T themselves, kept for N = 1 only
+    steps : sums over single steps, where they were watched
     """
 
     trials: int
@@ -38,6 +42,7 @@ class Tally(NamedTuple):
     covariance: Array
     theta: Array
     mode: NDArray[np.int64]
+    steps: Sums | None = None
 
     @property
     def stderr(self) -> Array:
@@ -79,12 +84,15 @@ class Engine:
         self._tell = progress or (lambda *_: None)
         self._workers = workers or os.cpu_count() or 1
 
-    def run(self, rung: int) -> Tally:
-        """Return the tally of a rung."""
-        scenario = self.ladder.at(rung, trials=self.trials, seed=rung_seed(self.ladder.scenario.seed, rung))
+    def run(self, rung: int, watched: StepLaw | None = None) -> Tally:
+        """Return the tally of a rung; with the law of a step every step is watched. The paths are the same."""
+        recorded = {} if watched is None else {"record_every": 1}
+        scenario = self.ladder.at(rung, trials=self.trials, seed=rung_seed(self.ladder.scenario.seed, rung), **recorded)
         problem = built(scenario)
         simulate.compile_kernels(problem, lambda note: self._tell(self._done, self.total, note))
         size = min(SHARD, simulate.most_trials(problem))
+        if watched is not None:
+            size = min(size, max(2, WATCHED_FLOATS // path_floats(scenario)))
         shards = [range(first, min(first + size, self.trials)) for first in range(0, self.trials, size)]
         minima = np.array([mode.minimisers[0] for mode in problem.modes])
         tallies = []
@@ -92,7 +100,7 @@ class Engine:
         with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(self._workers) as pool:
             waiting: list[Future[Tally]] = []
             try:
-                waiting = [pool.submit(self._shard, problem, shard, minima) for shard in shards]
+                waiting = [pool.submit(self._shard, problem, shard, minima, watched) for shard in shards]
                 for future in waiting:  # in the order of trials, so that sums do not depend on who finishes first
                     tallies.append(future.result())
                     self._tell(self._done, self.total, f"simulating epsilon = {self.ladder.epsilons[rung]:g}")
@@ -103,7 +111,7 @@ class Engine:
                 raise
         return _joined(tallies)
 
-    def _shard(self, problem: Any, trials: range, minima: Array) -> Tally:
+    def _shard(self, problem: Any, trials: range, minima: Array, watched: StepLaw | None) -> Tally:
         arrays, _ = simulate.simulate(problem, trials, self._count, self._stop.is_set)
         lost = int(np.sum(arrays["diverged"] >= 0))
         if lost:
@@ -113,11 +121,13 @@ class Engine:
                 "begin with a smaller epsilon"
             )
         theta, mode = arrays["theta"][:, 0], arrays["mode"].astype(np.int64)
-        values = evaluate(self.panel, Sample(theta[:, -1], mode[:, -1], theta[:, -2], mode[:, -2]), minima)
+        half = -2 if watched is None else problem.layout.steps // 2 if self.ladder.halves else 0
+        values = evaluate(self.panel, Sample(theta[:, -1], mode[:, -1], theta[:, half], mode[:, half]), minima)
         mean = values.mean(axis=0)
         centred = values - mean
         kept = theta[:, -1, 0] if theta.shape[2] == 1 else np.zeros(0)
-        return Tally(len(values), mean, centred.T @ centred, kept, mode[:, -1] if kept.size else mode[:0, -1])
+        steps = None if watched is None else gather(watched, theta, mode)
+        return Tally(len(values), mean, centred.T @ centred, kept, mode[:, -1] if kept.size else mode[:0, -1], steps)
 
     def _count(self, steps: float) -> None:
         with self._lock:
@@ -138,5 +148,10 @@ def _joined(parts: list[Tally]) -> Tally:
         both = trials + part.trials
         squares = squares + part.covariance + np.outer(gap, gap) * (trials * part.trials / both)
         mean, trials = mean + gap * (part.trials / both), both
+    covariance = squares / max(1, trials - 1)
+    flat = np.diag(covariance) <= (ROUNDING * np.abs(mean)) ** 2  # equal in all trials, but for the rounding of sums
+    covariance[flat], covariance[:, flat] = 0.0, 0.0
     theta = np.concatenate([part.theta for part in parts])
-    return Tally(trials, mean, squares / max(1, trials - 1), theta, np.concatenate([part.mode for part in parts]))
+    mode = np.concatenate([part.mode for part in parts])
+    sums = [part.steps for part in parts if part.steps is not None]
+    return Tally(trials, mean, covariance, theta, mode, joined(sums) if sums else None)

@@ -137,7 +137,7 @@ def _column(s: Statistic, sample: Sample, minima: Array) -> Array:
         return np.asarray(sample.early_theta[:, s.a] * theta[:, s.b])
     if s.kind == "square_error":
         return np.asarray(np.sum((theta - minima[mode]) ** 2, axis=1))
-    return np.asarray(here * _function(s, tuple(theta.T)))
+    return np.asarray(here * function(s, tuple(theta.T)))
 
 
 def of_moments(panel: Panel, moments: Moments, lagged: Array, stay: Array) -> Array:
@@ -168,16 +168,13 @@ def of_law(panel: Panel, law: Law, stay: Array) -> Array:
         when = 0 if s.early else -1
         if s.kind == "probability":
             return float(law.probability[when, s.mode or 0])
-        found = law.expectation(lambda *theta: _function(s, theta), s.mode)[when]
-        if law.smooth or law.coarse is None:
-            return float(found)
-        coarse = law.coarse.expectation(lambda *theta: _function(s, theta), s.mode)[when]
-        return float(found + (found - coarse) / 3.0)  # finite volumes are of order 2
+        return float(law.extrapolated(lambda *theta: function(s, theta), s.mode)[when])
 
     return np.array([value(s) for s in panel.all])
 
 
-def _function(s: Statistic, theta: tuple[Any, ...]) -> Any:
+def function(s: Statistic, theta: tuple[Any, ...]) -> Any:
+    """What is averaged, without its indicator; theta : N arrays."""
     if s.kind == "mean":
         return theta[s.a]
     if s.kind == "second":

@@ -125,6 +125,30 @@ class LawGap(Fields):
 
 
 @dataclass(frozen=True)
+class Residual(Fields):
+    """A statistic of single steps of the engine, jumps or starts.
+
+    z : standard normal for the right engine; None where there is no chance in it
+    """
+
+    name: str
+    z: float | None
+    rejected: bool
+
+
+@dataclass(frozen=True)
+class Sees(Fields):
+    """The smallest relative error of the noise, the drift and the rate of jumps that would have been rejected (in 95 %).
+
+    None where there is no such thing, or nothing was looked at.
+    """
+
+    noise: float | None = None
+    drift: float | None = None
+    rate: float | None = None
+
+
+@dataclass(frozen=True)
 class Verdict(Fields):
     """The answer to "does the algorithm converge weakly to its limit?".
 
@@ -136,6 +160,7 @@ class Verdict(Fields):
     trials : per epsilon that was simulated; ``simulated`` says which
     trials_needed : would decide, where a verdict is inconclusive
     rates : order in epsilon at which each of ``distances`` shrinks; about 0 for a wrong limit
+    residuals, sees : statistics of single steps at the largest epsilon, and the smallest fault that they would have rejected
     laws, bounds, law_gap : distances between laws, N = 1; the last, drawn in figures, is not in the JSON object
     statements : the result in sentences; notes : what was left out, and why
     """
@@ -162,6 +187,8 @@ class Verdict(Fields):
     trials_needed: int | None = None
     largest_z: float | None = None
     implementation_z: float | None = None
+    residuals: tuple[Residual, ...] = ()
+    sees: Sees = Sees()
     rates: Distances = Distances()
     laws: tuple[LawDistance, ...] = ()
     bounds: tuple[Bound, ...] = ()

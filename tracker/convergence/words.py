@@ -96,6 +96,8 @@ def _limit_name(v: Verdict) -> str:
 
 def _implementation(v: Verdict, tested: int) -> str:
     where = f"the engine at epsilon = {v.epsilons[0]:g}"
+    if v.residuals:
+        return _by_steps(v, tested, where)
     z = "" if v.implementation_z is None else f", largest |z| = {v.implementation_z:.1f}"
     many = f"{v.trials} trials of " if v.trials > 1 else "a run of "
     agree, have, decide = (
@@ -113,6 +115,41 @@ def _implementation(v: Verdict, tested: int) -> str:
         f"inconclusive: {many}{where} {decide} its exact law at resolution {v.resolution:g}; about "
         f"--trials {v.trials_needed} would decide"
     )
+
+
+def _by_steps(v: Verdict, tested: int, where: str) -> str:
+    """The sentence where single steps were judged, beside the law at T or alone."""
+    law = (
+        ""
+        if v.implementation_z is None
+        else f"{tested} statistics of its law, largest |z| = {v.implementation_z:.1f}; "
+    )
+    z = max((abs(each.z) for each in v.residuals if each.z is not None), default=None)
+    steps = f"{len(v.residuals)} of single steps" + ("" if z is None else f", largest |z| = {z:.1f}")
+    what, how = f"{v.trials} trials of {where}", f"({law}{steps})"
+    if v.implementation_verdict == "rejected":
+        wrong = [
+            each.name + ("" if each.z is None else f" (z = {each.z:.1f})") for each in v.residuals if each.rejected
+        ]
+        named = f": {', '.join(wrong)}" if wrong else ""
+        return f"rejected: {what} do not have the law of the algorithm {how}{named}"
+    if v.implementation_verdict == "confirmed":
+        return f"confirmed at resolution {v.resolution:g}: {what} have the law of the algorithm {how}; {sight(v)}"
+    return (
+        f"inconclusive: {what} neither reject nor confirm the law of the algorithm at resolution {v.resolution:g} {how}; "
+        f"{sight(v)}; about --trials {v.trials_needed} would decide"
+    )
+
+
+def sight(v: Verdict) -> str:
+    """The smallest faults that would have been rejected, in words."""
+    known = [
+        f"the {name} by {100 * v.sees[name]:.2g} %" for name in ("noise", "drift", "rate") if v.sees[name] is not None
+    ]
+    if not known:
+        return "no noise, drift or jump was there to be seen"
+    listed = known[0] if len(known) == 1 else f"{', '.join(known[:-1])} or {known[-1]}"
+    return f"an error of {listed} would have been rejected (95 %)"
 
 
 def _order(v: Verdict) -> str:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
+SELDOM = 17  # steps between two looks at a cost that takes long: few enough for averages, a prime against accidents
+
+
 @generic
 def value(cost: Any, theta: Array, z: Array) -> float:  # type: ignore[empty-body]
     """Return c(theta, z)."""
@@ -54,6 +57,25 @@ def expected(cost: Any, theta: Array) -> float:  # type: ignore[empty-body]
 @generic
 def expected_gradient(cost: Any, theta: Array, out: Array) -> None:
     """Write the gradient of C at theta to ``out`` (N,)."""
+
+
+@generic
+def correct(cost: Any, theta: Array) -> float:  # type: ignore[empty-body]
+    """Return the share of the labels that theta gets right, a tie being half right; 0 where there are none."""
+
+
+@generic
+def cost_every(cost: Any) -> int:  # type: ignore[empty-body]
+    """Return every how many steps ``expected`` and ``correct`` are asked for (interpreted only).
+
+    1 where they take less than a tenth of a step of the classical sampler, else ``SELDOM``. It is declared, not timed: what a
+    run measures must not depend on the machine.
+    """
+
+
+@generic
+def period(cost: Any) -> int:  # type: ignore[empty-body]
+    """Return after how many steps the observations repeat themselves; 1 where they never do (interpreted only)."""
 
 
 @generic
@@ -104,6 +126,21 @@ def _value_at_zero(cost: Any, theta: Array) -> float:
 @expected_gradient.register(object)
 def _gradient_at_zero(cost: Any, theta: Array, out: Array) -> None:
     gradient(cost, theta, np.zeros(max(1, observation_size(cost))), out)
+
+
+@correct.register(object)
+def _nothing_to_get_right(cost: Any, theta: Array) -> float:
+    return 0.0
+
+
+@cost_every.register(object)
+def _seldom(cost: Any) -> int:
+    return SELDOM
+
+
+@period.register(object)
+def _never(cost: Any) -> int:
+    return 1
 
 
 @measure_size.register(object)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracker.costs.formula import Polynomial, monomials
+from tracker.costs.formula import FormulaError, Polynomial, monomials
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 POSITIVE = 1e-7  # a leading form above this on the sphere is positive definite
 NEGATIVE = 1e3  # times the rounding error: negative beyond doubt
 GROWTH, LEVELS = 4.0, 10  # the boxes whose minima are compared
+MOST_NUMBERS = 70_000  # (terms + variables) x variables of what is searched: about a second
+SEARCH, CALL = 3000, 500  # a search, and evaluating a polynomial without any terms, in units of multiplying out
+MOST_PAIRS = 2000  # of axes, whose diagonals are tried
 SPEEDING = 1.05  # each drop against the one before: t^q grows by 4^q
+
+_work: ContextVar[int] = ContextVar("work", default=0)  # of the searches so far
 
 
 def unbounded_below(poly: Polynomial) -> str | None:
@@ -55,7 +61,29 @@ def unbounded_below(poly: Polynomial) -> str | None:
             return None
         if sign < 0:
             return f"its leading form is negative along {_curve(direction * unit, weights)}"
+    _refuse_if_large(scaled)
     return _flat(scaled, unit) or _falling(scaled, unit)
+
+
+def judged_below(poly: Polynomial) -> tuple[str | None, int]:
+    """Return what ``unbounded_below`` says, and how much work it was to find out, in units of multiplying out."""
+    token = _work.set(0)
+    try:
+        return unbounded_below(poly), _work.get()
+    finally:
+        _work.reset(token)
+
+
+def _add_work(more: int) -> None:
+    _work.set(_work.get() + more)
+
+
+def _refuse_if_large(poly: Polynomial) -> None:
+    terms, N = poly.exponents.shape
+    if (terms + N) * N > MOST_NUMBERS:
+        raise FormulaError(
+            f"formula: {terms} terms in {N} variables are too many to search for whether it is bounded below"
+        )
 
 
 def _leading_power(poly: Polynomial, i: int) -> tuple[int, float]:
@@ -109,24 +137,35 @@ def _leading_form(poly: Polynomial, weights: Vector) -> Polynomial:
 def _form_sign(form: Polynomial) -> tuple[int, Vector]:
     """Sign of the form's minimum on the unit sphere, 0 if too close to call; minimiser."""
     N = form.exponents.shape[1]
-    even = (form.exponents % 2 == 0).all() and (form.coefficients > 0.0).all()
-    if even and (form.exponents.astype(bool).sum(axis=1) == 1).sum() >= N:
-        return 1, np.zeros(N)  # a sum of even powers of every variable: no search, no scipy
-    starts = _directions(N)
+    if _is_sum_of_even_powers(form):
+        return 1, np.zeros(N)  # no search, no scipy
+    _refuse_if_large(form)
+    starts = _thinned(_directions(N), form)
     best = starts[np.argsort(form.value(starts), kind="stable")[: _tries(form)]]
+
+    beyond = float(np.abs(form.coefficients).sum())  # no value on the sphere is larger
 
     def on_sphere(x: Vector) -> tuple[float, Vector]:
         r = float(np.linalg.norm(x))
+        if r == 0.0 or not np.isfinite(r):  # no direction: never a minimum
+            return beyond, np.zeros(N)
         v = x / r
         f, g = _value_and_gradient(form, v)
         return f, (g - (g @ v) * v) / r
 
     # the box holds x: f does not depend on |x|, and a descent without bounds may carry it to 1e299
     found = [_minimise(on_sphere, x, form, 10.0) for x in best]
+    found = [(f, x) for f, x in found if x.any()] or [(beyond, best[0])]
     _, x = min(found, key=lambda pair: pair[0])
     v = x / np.linalg.norm(x)
     value = float(form.value(v[None])[0])
     return (-1 if value < -NEGATIVE * _rounding(form, v) else int(value > POSITIVE)), v
+
+
+def _is_sum_of_even_powers(poly: Polynomial) -> bool:
+    """Tell whether only even powers stand in it, with positive factors, and one of every variable alone."""
+    even = bool((poly.exponents % 2 == 0).all() and (poly.coefficients > 0.0).all())
+    return even and int((poly.exponents.astype(bool).sum(axis=1) == 1).sum()) >= poly.exponents.shape[1]
 
 
 def _flat(poly: Polynomial, unit: Vector) -> str | None:
@@ -140,7 +179,7 @@ def _flat(poly: Polynomial, unit: Vector) -> str | None:
         still = basis[singular < 1e-10 * singular[0]]  # orthogonal to every gradient
         low = Polynomial(poly.exponents[order == k - 1], poly.coefficients[order == k - 1])
         if len(still) and len(low.coefficients):
-            v = _directions(len(still)) @ still
+            v = _thinned(_directions(len(still)), low) @ still
             values = low.value(v)
             if values.min() < -1e-9 * np.abs(low.coefficients).max():
                 curve = _curve(v[values.argmin()] * unit, np.ones(N))
@@ -189,8 +228,14 @@ def _reach(poly: Polynomial) -> float:
 def _outward(poly: Polynomial, R: float) -> Vector:
     """Starting points at four distances up to R; fewer for a polynomial of many terms."""
     rays = _directions(poly.exponents.shape[1])
-    points = np.vstack([R * GROWTH**-n * rays for n in range(4)])
-    return points[:: 1 + points.shape[0] * poly.exponents.size // 5_000_000]
+    return _thinned(np.vstack([R * GROWTH**-n * rays for n in range(4)]), poly)
+
+
+def _thinned(points: Vector, poly: Polynomial) -> Vector:
+    """Fewer points for a polynomial of many terms, which is evaluated at them."""
+    chosen = points[:: 1 + points.shape[0] * poly.exponents.size // 5_000_000]
+    _add_work(len(chosen) * poly.exponents.size // 24)
+    return chosen
 
 
 def _box_minima(poly: Polynomial, starts: Vector, R: float) -> list[tuple[float, Vector]]:
@@ -214,7 +259,7 @@ def _tries(poly: Polynomial) -> int:
 def _directions(N: int) -> Vector:
     """Unit vectors, shape (D, N): axes, diagonals of two axes, then 200 fixed random ones."""
     eye = np.eye(N)
-    i, j = np.triu_indices(N, 1)
+    i, j = (pairs[:: 1 + N * (N - 1) // (2 * MOST_PAIRS)] for pairs in np.triu_indices(N, 1))
     half = np.vstack([eye, eye[i] + eye[j], eye[i] - eye[j], np.ones((1, N))])
     every = np.vstack([half, -half, np.random.default_rng(0).standard_normal((200, N))])
     return np.asarray(every / np.linalg.norm(every, axis=1, keepdims=True), np.float64)
@@ -236,13 +281,18 @@ def _value_and_gradient(poly: Polynomial, x: Vector) -> tuple[float, Vector]:
 def _minimise(
     f: Callable[[Vector], tuple[float, Vector]], x: Vector, poly: Polynomial, R: float
 ) -> tuple[float, Vector]:
-    """Local minimum of f from x, in the box of radius R."""
+    """Local minimum of f from x, in the box of radius R; x itself, and infinity, where the search leaves the numbers."""
     from scipy.optimize import minimize
 
     effort = int(np.clip(45_000 // poly.exponents.size, 15, 120))
     options: Any = {"maxfun": effort, "ftol": 1e-15, "gtol": 1e-12, "xtol": 0.0}
-    options["scale"] = np.ones(len(x))
+    # Both or neither: with a scale alone, scipy leaves the offset to whatever the memory held before.
+    options["scale"], options["offset"] = np.ones(len(x)), np.zeros(len(x))
     bounds = [(-R, R)] * len(x)
     # TNC, not L-BFGS-B, whose tiny LAPACK calls wake BLAS threads: ten times slower when busy.
     found = minimize(f, x, jac=True, method="TNC", bounds=bounds, options=options)
-    return float(found.fun), np.asarray(found.x, np.float64)
+    _add_work(SEARCH + int(found.nfev) * (CALL + poly.exponents.size))
+    end = np.asarray(found.x, np.float64)
+    if not (np.isfinite(found.fun) and np.isfinite(end).all()):
+        return np.inf, x
+    return float(found.fun), end

@@ -93,12 +93,30 @@ def parse(formula: str, variables: Sequence[str]) -> Polynomial:
     FormulaError
         If the formula is not a polynomial within the limits of this module.
     """
+    _refuse_names(formula, variables)
+    return _ordered(_Parser(formula, list(variables)).whole(), variables)
+
+
+def _refuse_names(formula: str, variables: Sequence[str]) -> None:
     for n, name in enumerate(variables):
         if not name.isidentifier() or name in variables[:n]:
             raise FormulaError(f"variables: {name!r} is not a name, or is there twice")
     if len(formula) > MAX_LENGTH:
         raise FormulaError(f"formula: {len(formula)} characters exceed {MAX_LENGTH}")
-    terms = _Parser(formula, list(variables)).whole()
+
+
+def parse_counted(formula: str, variables: Sequence[str]) -> tuple[Polynomial | None, str, int]:
+    """Return what ``parse`` gives, or None and the rule that it breaks; and the work that it was in both cases."""
+    reader: _Parser | None = None
+    try:
+        _refuse_names(formula, variables)
+        reader = _Parser(formula, list(variables))
+        return _ordered(reader.whole(), variables), "", reader.work
+    except FormulaError as error:
+        return None, str(error), reader.work if reader is not None else 0
+
+
+def _ordered(terms: Terms, variables: Sequence[str]) -> Polynomial:
     order = sorted(terms, key=lambda e: (sum(e), tuple(-k for k in e)))
     exponents = np.array(order, np.int64).reshape(len(order), len(variables))
     return Polynomial(exponents, np.array([terms[e] for e in order], np.float64))

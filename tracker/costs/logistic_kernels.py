@@ -19,6 +19,7 @@ import numpy as np
 
 from tracker.compiled import inlined
 from tracker.costs.base import (
+    correct,
     expected,
     expected_gradient,
     gradient,
@@ -121,6 +122,15 @@ def _expected(cost: Logistic, theta: Array) -> float:
     for i in range(cost.labels.size):
         total += _surprise(_margin(cost.rows, cost.labels, i, theta))
     return _prior(theta, cost.precision) + cost.horizon * total / cost.labels.size
+
+
+@correct.register(Logistic)
+def _correct(cost: Logistic, theta: Array) -> float:
+    right = 0.0
+    for i in range(cost.labels.size):
+        margin = _margin(cost.rows, cost.labels, i, theta)
+        right += 1.0 if margin > 0.0 else 0.5 if margin == 0.0 else 0.0
+    return right / cost.labels.size
 
 
 @expected_gradient.register(Logistic)

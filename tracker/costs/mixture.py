@@ -65,7 +65,7 @@ class MixtureKeys(CostKeys):
     data: Literal["stream", "sweep", "shuffle", "full"]
     truth: Vector | None = None
     observations: Series | None = None
-    data_seed: Annotated[Whole, Field(ge=0)] | None = None
+    data_seed: Annotated[Whole, Field(ge=0, lt=2**63)] | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> MixtureKeys:

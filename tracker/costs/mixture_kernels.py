@@ -30,6 +30,7 @@ from tracker.costs.base import (
     measure_size,
     observation_size,
     observe,
+    period,
     search_region,
     stored_observations,
     twins,
@@ -235,6 +236,11 @@ def _observe(cost: Mixture, k: int, count: int, stream: NDArray[np.uint64], out:
             out[i, 0] = centre + cost.deviation * n[0]
 
 
+@period.register(Mixture)
+def _period(cost: Mixture) -> int:
+    return cost.data.size if cost.source == SWEEP else 1
+
+
 @stored_observations.register(Mixture)
 def _stored(cost: Mixture) -> Array | None:
     return cost.data[:, np.newaxis] if cost.data.size > 0 else None
@@ -291,6 +297,11 @@ def _nothing(cost: FullMixture) -> int:
 @observe.register(FullMixture)
 def _observe_nothing(cost: FullMixture, k: int, count: int, stream: NDArray[np.uint64], out: Array) -> None:
     return
+
+
+@period.register(FullMixture)
+def _all_at_once(cost: FullMixture) -> int:
+    return 1
 
 
 @measure_size.register(Mixture)

@@ -14,8 +14,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from tracker.costs.base import CostKeys, noise_covariance, noise_factor
-from tracker.costs.bounded import unbounded_below
-from tracker.costs.formula import Polynomial, parse
+from tracker.costs.multiplied import multiplied_out
 from tracker.costs.polynomial_kernels import PolynomialCost, PolynomialInBasis, Terms
 from tracker.keys import MAX_DIMENSION, Matrix, Number, together
 
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from tracker.costs.formula import Polynomial
 
     Array = NDArray[np.float64]
 
@@ -57,9 +58,7 @@ class PolynomialKeys(CostKeys):
         return self
 
     def _check_formula(self) -> None:
-        p = parse(self.formula, self.variables)
-        if (reason := unbounded_below(p)) is not None:
-            raise ValueError(f"formula: {self.formula!r} is unbounded below: {reason}")
+        multiplied_out(self.formula, self.variables)
 
     @property
     def dimension(self) -> int:
@@ -68,7 +67,7 @@ class PolynomialKeys(CostKeys):
 
     def build(self) -> Any:
         """Return the parameters for the kernels."""
-        p, N = parse(self.formula, self.variables), self.dimension
+        p, N = multiplied_out(self.formula, self.variables), self.dimension
         slopes = [p.derivative(d) for d in range(N)]
         curvatures = [slopes[d].derivative(e) for d in range(N) for e in range(d + 1)]
         basis = np.eye(N) if self.basis is None else np.array(self.basis, dtype=float)

@@ -14,7 +14,10 @@ import numpy as np
 from pydantic import model_validator
 
 from tracker.costs.base import (
+    SELDOM,
     CostKeys,
+    cost_every,
+    expected,
     gradient,
     hessian,
     known_minimisers,
@@ -33,6 +36,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
+FEW = 2  # coordinates, with which a value takes less than a tenth of a step
+
+
 class Quadratic(NamedTuple):
     """Parameters: H (N, N), m (N,), F (N, rank) with F F' = Sigma."""
 
@@ -41,15 +47,23 @@ class Quadratic(NamedTuple):
     noise: Array
 
 
-@value.register(Quadratic)
-def _value(cost: Quadratic, theta: Array, z: Array) -> float:
+@expected.register(Quadratic)
+def _expected(cost: Quadratic, theta: Array) -> float:
     H, m = cost.curvature, cost.minimum
     c = 0.0
     for d in range(theta.size):
         slope = 0.0
         for e in range(theta.size):
             slope += H[d, e] * (theta[e] - m[e])
-        c += 0.5 * (theta[d] - m[d]) * slope + z[d] * theta[d]
+        c += 0.5 * (theta[d] - m[d]) * slope
+    return c
+
+
+@value.register(Quadratic)
+def _value(cost: Quadratic, theta: Array, z: Array) -> float:
+    c = expected(cost, theta)
+    for d in range(theta.size):
+        c += z[d] * theta[d]
     return c
 
 
@@ -79,6 +93,11 @@ def _observation_size(cost: Quadratic) -> int:
 @observe.register(Quadratic)
 def _observe(cost: Quadratic, k: int, count: int, stream: NDArray[np.uint64], out: Array) -> None:
     observe_noise(cost.noise, count, stream, out)
+
+
+@cost_every.register(Quadratic)
+def _cost_every(cost: Quadratic) -> int:
+    return 1 if cost.minimum.size <= FEW else SELDOM
 
 
 @known_minimisers.register(Quadratic)

@@ -7,8 +7,10 @@ changed scenario, another process), so that a scenario never depends on a folder
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import re
+from array import array
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -16,8 +18,10 @@ import numpy as np
 from pydantic import PlainValidator
 
 from tracker.keys import LARGEST
+from tracker.regular import NotRegular, read_regular
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -26,12 +30,14 @@ if TYPE_CHECKING:
 
 LARGEST_DATA = 10_000_000  # bytes
 MOST_COLUMNS = 1000
+MOST_NUMBERS = 600_000  # rows x columns
 SHOWN = 30  # characters of a cell in a message
 UNREAD = (
     "is looked for beside the scenario file, but this scenario comes from no file: give costs.table.read_data(path)"
 )
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}\.csv")
+_PLAIN_BYTES = b"0123456789+-., \t\r\n"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
 
@@ -78,17 +84,13 @@ class DataFile(str):  # noqa: SLOT000  (it keeps its table)
 def read_data(path: Path) -> DataFile:
     """Return the data file at ``path``, not more than the largest allowed; what went wrong is said when it is used."""
     try:
-        if not path.is_file():  # a pipe would wait for ever
-            return DataFile(path.name, problem=f"no such file in {path.parent.name or 'this folder'}/")
-        with path.open("rb") as file:
-            content = file.read(LARGEST_DATA + 1)
+        return DataFile(path.name, read_regular(path, LARGEST_DATA, links=True))
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, NotRegular):
+        return DataFile(path.name, problem=f"no such file in {path.parent.name or 'this folder'}/")
     except OSError as error:
-        return DataFile(path.name, problem=f"cannot be read: {error.strerror}")
-    if len(content) > LARGEST_DATA:
-        return DataFile(
-            path.name, problem=f"larger than {LARGEST_DATA // 10**6} MB, the most that a data file may have"
-        )
-    return DataFile(path.name, content)
+        too_large = f"larger than {LARGEST_DATA // 10**6} MB, the most that a data file may have"
+        problem = too_large if error.errno == errno.EFBIG else f"cannot be read: {error.strerror}"
+        return DataFile(path.name, problem=problem)
 
 
 def parse_table(content: bytes) -> Table:
@@ -97,14 +99,39 @@ def parse_table(content: bytes) -> Table:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"not UTF-8 text: byte {content[error.start]:#04x} at position {error.start}") from None
+    if content.count(b",") + max(content.count(b"\n"), content.count(b"\r")) > MOST_NUMBERS:
+        raise ValueError(f"more than {MOST_NUMBERS} numbers, the most that a data file may have")
+    body = content.partition(b"\n")[2]
     try:
-        rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
+        rows = filter(None, csv.reader(io.StringIO(text, newline=""), strict=True))
+        names = _names(next(rows, []))
+        numbers = _all_numbers(rows, names, plain=not body.translate(None, _PLAIN_BYTES))
     except csv.Error as error:
         raise ValueError(f"not comma-separated values: {error}") from None
-    if len(rows) < 2:
+    if not numbers:
         raise ValueError("no data: the first row names the columns, and each row below has a number for each")
-    names = _names(rows[0])
-    return Table(names, np.array([_numbers(n, row, names) for n, row in enumerate(rows[1:], 1)], dtype=float))
+    return Table(names, np.array(numbers, dtype=float).reshape(-1, len(names)))
+
+
+def _all_numbers(rows: Iterator[list[str]], names: tuple[str, ...], *, plain: bool) -> array[float]:
+    """Return the numbers of all rows, one after another: a list of lists would take ten times the memory.
+
+    Where no letter stands anywhere (``plain``), Python reads a number as strictly as we do, and faster.
+    """
+    numbers = array("d")
+    for n, row in enumerate(rows, 1):
+        found = _plain_numbers(row, names) if plain else None
+        numbers.extend(_numbers(n, row, names) if found is None else found)
+    return numbers
+
+
+def _plain_numbers(row: list[str], names: tuple[str, ...]) -> list[float] | None:
+    """Return the numbers of a row; None where anything is wrong with it."""
+    try:
+        found = [float(cell) for cell in row]
+    except ValueError:
+        return None
+    return found if len(row) == len(names) and max(map(abs, found)) <= LARGEST else None
 
 
 def _names(row: list[str]) -> tuple[str, ...]:
@@ -128,15 +155,14 @@ def _numbers(n: int, row: list[str], names: tuple[str, ...]) -> list[float]:
 
 
 def _number(cell: str, n: int, name: str) -> float:
+    if _NUMBER.fullmatch(cell) and abs(number := float(cell)) <= LARGEST:
+        return number
     place = f"row {n}, column {_shown(name)}"
     if not cell:
         raise ValueError(f"{place}: empty")
     if not _NUMBER.fullmatch(cell):
         raise ValueError(f"{place}: {_shown(cell)} is not a number")
-    number = float(cell)
-    if abs(number) > LARGEST:
-        raise ValueError(f"{place}: {_shown(cell)} must be at most {LARGEST:g} in size")
-    return number
+    raise ValueError(f"{place}: {_shown(cell)} must be at most {LARGEST:g} in size")
 
 
 def _shown(cell: str) -> str:

@@ -178,4 +178,4 @@ class Environment:
 
 def _followed(path: Ints) -> NDArray[np.bool_]:
     """Whether the next row belongs to the same path."""
-    return np.append(path[1:] == path[:-1], False)
+    return np.append(path[1:] == path[:-1], False)[: len(path)]  # of no path at all, nothing

@@ -3,8 +3,8 @@
 ``sampler`` is a sampler's name in the scenario; modes stand in the order of the file; ``*_by_mode`` carry the indicator
 of the mode and are not normalised. Nothing here imports the simulation, so that theory and simulation can check each other.
 
-Quadratic costs, exact: ``moments``, ``algorithm_moments``, ``two_time``, ``leading_error``, ``stationary``, ``best_step``,
-``regimes``, ``skew_gain``, ``slow_skew_path``. Any cost: ``density`` and ``algorithm_density`` (N = 1, 2), ``coupled``
+Quadratic costs, exact: ``moments``, ``algorithm_moments``, ``two_time``, ``leading_error``, ``stationary``, ``stability``,
+``best_step``, ``regimes``, ``skew_gain``, ``slow_skew_path``. Any cost: ``density`` and ``algorithm_density`` (N = 1, 2), ``coupled``
 (any N), ``adaptive_path`` (the triple theta, D, S at beta = inf). One mode alone: ``gibbs_marginal``,
 ``discretised_marginal``, ``curvature``, ``gradient_noise``.
 """
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tracker.limits.gibbs import discretised_marginal, gibbs_marginal
     from tracker.limits.moments import algorithm_moments, leading_error, moments, two_time
     from tracker.limits.regimes import regimes
+    from tracker.limits.stability import stability
     from tracker.limits.steady import Unstable, stationary
     from tracker.limits.tracking import best_step
 
@@ -46,6 +47,7 @@ _HOMES = {
     "regimes": "tracker.limits.regimes",
     "skew_gain": "tracker.limits.gain",
     "slow_skew_path": "tracker.limits.gain",
+    "stability": "tracker.limits.stability",
     "stationary": "tracker.limits.steady",
     "two_time": "tracker.limits.moments",
 }
@@ -66,6 +68,7 @@ __all__ = [
     "regimes",
     "skew_gain",
     "slow_skew_path",
+    "stability",
     "stationary",
     "two_time",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -30,6 +32,8 @@ AGREEMENT = 2e-9  # of two resolutions of the spectral method: the finer one's e
 UNRESOLVED = 1e-4  # and by more: not a solution
 REFINEMENT = 1.5
 WIDENINGS = 4
+LEAST_CELLS = 8  # a side
+COARSE = 1e-2  # error of a density of cells above which it is said; so is a second moment that is off by such a share
 
 
 def density(
@@ -58,25 +62,14 @@ def density(
     ValueError
         For what is out of reach; the message says what to use instead.
     """
-    field = _field(scenario, sampler, "density")
-    if not np.isfinite(field.beta):
-        raise ValueError('density: beta = "inf" leaves no diffusion, so no density; use coupled')
-    if not np.linalg.eigvalsh(field.covariance)[0] > 0.0:
-        raise ValueError(
-            "density: the start has no density (a point, or a singular covariance): give start = { mean, covariance }, "
-            "or use algorithm_density, which is exact from the first step on, or coupled"
-        )
-    at = _increasing(times, "times")
+    field = density_field(scenario, sampler, "density")
+    refuse_no_density(field)
+    at = increasing(times, "times")
     if method == "finite-volume":
         n = _count(cells, finite_volume.CELLS[scenario.dimension])
         n += n % 2
-        return _fitted(
-            field,
-            box,
-            float(at[-1]),
-            "density",
-            lambda sides: _refined(field, sides, at, finite_volume.solve, n, n // 2),
-        )
+        law = _fitted(field, box, float(at[-1]), "density", lambda sides: _of_cells(field, sides, at, n))
+        return _warned_if_coarse(law, scenario, sampler)
     if method != "spectral":
         raise ValueError(f'method: {method!r} must be "finite-volume" or "spectral"')
     return _fitted(field, box, float(at[-1]), "density", lambda sides: _spectral(field, sides, at, cells))
@@ -90,8 +83,8 @@ def algorithm_density(scenario: Scenario, sampler: str, steps: ArrayLike, box: A
     ValueError
         For what is out of reach; the message says what to use instead.
     """
-    field = _field(scenario, sampler, "algorithm_density")
-    at = _increasing(steps, "steps")
+    field = density_field(scenario, sampler, "algorithm_density")
+    at = increasing(steps, "steps")
     if np.any(at != np.rint(at)):
         raise ValueError(f"steps: {at.tolist()} must be whole numbers")
     if field.covariance.any() and not np.linalg.eigvalsh(field.covariance)[0] > 0.0:
@@ -100,19 +93,33 @@ def algorithm_density(scenario: Scenario, sampler: str, steps: ArrayLike, box: A
     def law(sides: Array) -> Law:
         p = kernel_law.DENSITY[len(sides)]
         fine, coarse = (kernel_law.points_needed(field, sides, q) for q in (p, p / 1.25))
+        kernel_law.refuse_too_many(field, sides, fine)  # before the coarse one is computed in vain
         return _refined(field, sides, at, kernel_law.solve, fine, coarse)
 
     kernel_law.noise_covariances(field)  # refuses before any work
     return _fitted(field, box, float(at[-1]) * field.epsilon, "algorithm_density", law)
 
 
-def _field(scenario: Scenario, sampler: str, tool: str) -> Field:
+def refuse_no_density(field: Field) -> None:
+    """Refuse a limit whose law has no density."""
+    if not np.isfinite(field.beta):
+        raise ValueError('density: beta = "inf" leaves no diffusion, so no density; use coupled')
+    if not np.linalg.eigvalsh(field.covariance)[0] > 0.0:
+        raise ValueError(
+            "density: the start has no density (a point, or a singular covariance): give start = { mean, covariance }, "
+            "or use algorithm_density, which is exact from the first step on, or coupled"
+        )
+
+
+def density_field(scenario: Scenario, sampler: str, tool: str) -> Field:
+    """The field of a sampler, N = 1 or 2."""
     if scenario.dimension > 2:
         raise ValueError(f"{tool}: N = {scenario.dimension}, but densities are for N = 1 and 2; {INSTEAD}")
     return read_field(scenario, sampler, tool, INSTEAD)
 
 
-def _increasing(times: ArrayLike, name: str) -> Array:
+def increasing(times: ArrayLike, name: str) -> Array:
+    """Times or steps as an array, refused unless finite, >= 0 and increasing."""
     at = np.atleast_1d(np.asarray(times, dtype=np.float64))
     if at.ndim != 1 or at.size == 0 or not np.all(np.isfinite(at)) or at[0] < 0 or np.any(np.diff(at) < 0):
         raise ValueError(f"{name}: {at.tolist()} must be finite, >= 0 and increasing")
@@ -122,12 +129,13 @@ def _increasing(times: ArrayLike, name: str) -> Array:
 def _count(cells: int | None, default: int) -> int:
     if cells is None:
         return default
-    if cells < 8:
-        raise ValueError(f"cells: {cells} is too few, at least 8 are needed")
+    if cells < LEAST_CELLS:
+        raise ValueError(f"cells: {cells} is too few, at least {LEAST_CELLS} are needed")
     return int(cells)
 
 
-def _law(field: Field, sides: Array, at: Array, solve: Solve, n: Counts, coarse: Law | None = None) -> Law:
+def law_on_grid(field: Field, sides: Array, at: Array, solve: Solve, n: Counts, coarse: Law | None = None) -> Law:
+    """The law by one solver, on one grid."""
     of_cells = solve is finite_volume.solve
     axes = finite_volume.cell_axes(sides, n) if isinstance(n, int) and of_cells else spectral.point_axes(sides, n)
     return Law(
@@ -142,7 +150,44 @@ def _law(field: Field, sides: Array, at: Array, solve: Solve, n: Counts, coarse:
 
 
 def _refined(field: Field, sides: Array, at: Array, solve: Solve, fine: Counts, coarse: Counts) -> Law:
-    return _law(field, sides, at, solve, fine, coarse=_law(field, sides, at, solve, coarse))
+    return law_on_grid(field, sides, at, solve, fine, coarse=law_on_grid(field, sides, at, solve, coarse))
+
+
+def _of_cells(field: Field, sides: Array, at: Array, n: int) -> Law:
+    """Three grids, each with half the cells of the one before, so that their order can be seen; two where n is small."""
+    law = None
+    for cells in (n // 4, n // 2, n) if n % 4 == 0 and n // 4 >= LEAST_CELLS else (n // 2, n):
+        law = law_on_grid(field, sides, at, finite_volume.solve, cells, coarse=law)
+    assert law is not None  # there is a grid
+    return law
+
+
+def _warned_if_coarse(law: Law, scenario: Scenario, sampler: str) -> Law:
+    """Say so where the cells are too coarse: by their own estimate, or by exact moments where the costs have them."""
+    error, off = float(law.error_estimate.max()), _moments_off(law, scenario, sampler)
+    if law.box_too_small or not max(error, off) > COARSE:
+        return law
+    known = f", and the largest second moment is off by {off:.2g} of itself" if off > COARSE else ""
+    message = (
+        f"density: {len(law.axes[0])} cells a side are too coarse for this drift: the error of the density is about {error:.2g}{known}; "
+        'use method="spectral", or more cells='
+    )
+    warnings.warn(message, RuntimeWarning, stacklevel=3)
+    return replace(law, too_coarse=True)
+
+
+def _moments_off(law: Law, scenario: Scenario, sampler: str) -> float:
+    """The largest error of E theta_a theta_b, as a share of the largest of them; 0 where they are not known exactly."""
+    from tracker.limits.moments import moments
+
+    try:
+        exact = moments(scenario, sampler, law.at).second
+    except ValueError:
+        return 0.0
+    N = len(law.box)
+    own = np.array([[law.expectation(lambda *z, a=a, b=b: z[a] * z[b]) for b in range(N)] for a in range(N)])
+    gap = np.abs(np.moveaxis(own, -1, 0) - exact).max(axis=(1, 2))
+    return float((gap / np.abs(exact).max(axis=(1, 2))).max())
 
 
 def _spectral(field: Field, sides: Array, at: Array, cells: int | None) -> Law:
@@ -152,12 +197,12 @@ def _spectral(field: Field, sides: Array, at: Array, cells: int | None) -> Law:
         n = _count(cells, 0)
         return _refined(field, sides, at, spectral.solve, n, max(8, int(n / REFINEMENT)))
     n = spectral.FIRST_POINTS[N]
-    law = _law(field, sides, at, spectral.solve, n)
+    law = law_on_grid(field, sides, at, spectral.solve, n)
     error = float("inf")
     while not error < AGREEMENT and n * REFINEMENT <= spectral.MOST_POINTS[N]:
         n = int(n * REFINEMENT) // 2 * 2
         try:
-            law = _law(field, sides, at, spectral.solve, n, coarse=_without_coarse(law))
+            law = law_on_grid(field, sides, at, spectral.solve, n, coarse=_without_coarse(law))
         except spectral.TooMuchWork:
             if not error < UNRESOLVED:
                 raise
@@ -173,7 +218,7 @@ def _spectral(field: Field, sides: Array, at: Array, cells: int | None) -> Law:
 
 
 def _without_coarse(law: Law) -> Law:
-    return Law(law.at, law.grid, law.density, law.box, law.names, law.smooth)
+    return replace(law, coarse=None)
 
 
 def _fitted(field: Field, box: ArrayLike | None, horizon: float, tool: str, solve: Callable[[Array], Law]) -> Law:
@@ -193,4 +238,4 @@ def _fitted(field: Field, box: ArrayLike | None, horizon: float, tool: str, solv
             return law
         sides = wider(sides)
     warn_too_small(law.box, near_edge, tool)
-    return Law(law.at, law.grid, law.density, law.box, law.names, law.smooth, box_too_small=True, coarse=law.coarse)
+    return replace(law, box_too_small=True)

@@ -27,9 +27,12 @@ if TYPE_CHECKING:
 
 DENSITY = {1: 2.0, 2: 1.5}  # points per standard deviation of the noise: 5e-35 and 5e-20
 REACH = 7.8  # standard deviations of the noise that are kept: 6e-15 beyond
+# where means to 1e-6 will do, which is far below what trials can see: 4e-11 and 2e-8
+FOR_MEANS_DENSITY, FOR_MEANS_REACH = 1.1, 5.6
 LEAST_POINTS = {1: 192, 2: 64}  # a side
 BAND = 2048  # columns of a kernel that are built at once
 MOST_ENTRIES = 60_000_000  # of the kernels of all modes together: 0.7 GB
+MOST_PRODUCTS = 3e9  # entries times steps, where means will do: some 4 s
 
 
 def noise_covariances(field: Field) -> list[Array]:
@@ -72,12 +75,12 @@ def _correlation(V: Array) -> float:
     return 0.0 if len(V) == 1 else float(V[0, 1] / np.sqrt(V[0, 0] * V[1, 1]))
 
 
-def solve(field: Field, box: Array, points: int | tuple[int, ...], steps: Array) -> Array:
+def solve(field: Field, box: Array, points: int | tuple[int, ...], steps: Array, reach: float = REACH) -> Array:
     """Densities at increasing ``steps``, shape (T, X, n) or (T, X, n, n)."""
     axes = point_axes(box, points)
     covariances = noise_covariances(field)
-    _refuse_too_many(covariances, axes)
-    kernels = [_kernel(field, i, V, axes) for i, V in enumerate(covariances)]
+    refuse_too_many(field, box, points, reach)
+    kernels = [_kernel(field, i, V, axes, reach) for i, V in enumerate(covariances)]
     P = field.transitions
     k, rho, out = _first(field, covariances, axes, int(steps[0]))
     for wanted in steps:
@@ -106,15 +109,22 @@ def _first(
     return 1, np.tensordot(field.transitions.T, np.array(moved), axes=1), []
 
 
-def _widths(V: Array, sides: Array) -> list[int]:
+def _widths(V: Array, sides: Array, reach: float) -> list[int]:
     """How many points to each side a kernel reaches along each axis."""
-    return [int(np.ceil(REACH * np.sqrt(V[a, a]) / sides[a])) for a in range(len(V))]
+    return [int(np.ceil(reach * np.sqrt(V[a, a]) / sides[a])) for a in range(len(V))]
 
 
-def _refuse_too_many(covariances: list[Array], axes: tuple[Array, ...]) -> None:
+def kernel_entries(field: Field, box: Array, points: int | tuple[int, ...], reach: float = REACH) -> int:
+    """How many entries the kernels of all modes have, at most."""
+    axes = point_axes(box, points)
     sides = np.array([axis[1] - axis[0] for axis in axes])
-    points = int(np.prod([len(axis) for axis in axes]))
-    entries = sum(points * int(np.prod([2 * w + 1 for w in _widths(V, sides)])) for V in covariances)
+    count = int(np.prod([len(axis) for axis in axes]))
+    return sum(count * int(np.prod([2 * w + 1 for w in _widths(V, sides, reach)])) for V in noise_covariances(field))
+
+
+def refuse_too_many(field: Field, box: Array, points: int | tuple[int, ...], reach: float = REACH) -> None:
+    """Refuse, before any work, kernels that do not fit into memory."""
+    entries = kernel_entries(field, box, points, reach)
     if entries > MOST_ENTRIES:
         raise ValueError(
             f"algorithm_density: {entries:.2g} kernel entries are needed, more than {MOST_ENTRIES:.2g}: "
@@ -122,7 +132,17 @@ def _refuse_too_many(covariances: list[Array], axes: tuple[Array, ...]) -> None:
         )
 
 
-def _kernel(field: Field, mode: int, V: Array, axes: tuple[Array, ...]) -> Any:
+def refuse_too_long(field: Field, box: Array, points: int | tuple[int, ...], steps: int, reach: float) -> None:
+    """Refuse, before any work, a law for means that would take longer than trials do."""
+    products = float(kernel_entries(field, box, points, reach)) * steps
+    if products > MOST_PRODUCTS:
+        raise ValueError(
+            f"algorithm_density: {steps} steps of {products / steps:.2g} kernel entries are {products:.2g} products, "
+            f"more than {MOST_PRODUCTS:.2g}: simulation is the cheaper way"
+        )
+
+
+def _kernel(field: Field, mode: int, V: Array, axes: tuple[Array, ...], reach: float) -> Any:
     """phi(y - m(theta); V) times the cell, sparse, from theta (columns) to y (rows) on the grid."""
     from scipy import sparse
 
@@ -133,15 +153,15 @@ def _kernel(field: Field, mode: int, V: Array, axes: tuple[Array, ...]) -> Any:
         place = (target - points[0]) / sides
     place = np.where(np.isfinite(place), np.clip(place, -1e6, 1e6), 1e6)
     size = tuple(len(axis) for axis in axes)
-    bands = [_columns(place[k : k + BAND], V, sides, size) for k in range(0, len(points), BAND)]
+    bands = [_columns(place[k : k + BAND], V, sides, size, reach) for k in range(0, len(points), BAND)]
     entries, rows, counts = (np.concatenate(parts) for parts in zip(*bands, strict=True))
     starts = np.concatenate([[0], np.cumsum(counts)])
     return sparse.csc_array((entries, rows.astype(np.int32), starts.astype(np.int32)), shape=(len(points),) * 2)
 
 
-def _columns(place: Array, V: Array, sides: Array, size: tuple[int, ...]) -> tuple[Array, Ints, Ints]:
+def _columns(place: Array, V: Array, sides: Array, size: tuple[int, ...], reach: float) -> tuple[Array, Ints, Ints]:
     """The kernel's columns for targets at ``place`` (k, N), in units of the grid: entries, rows, how many in each."""
-    inverse, widths = np.linalg.inv(V), _widths(V, sides)
+    inverse, widths = np.linalg.inv(V), _widths(V, sides, reach)
     reached = [
         np.rint(p).astype(np.int64)[:, None] + np.arange(-w, w + 1) for p, w in zip(place.T, widths, strict=True)
     ]
@@ -154,6 +174,6 @@ def _columns(place: Array, V: Array, sides: Array, size: tuple[int, ...]) -> tup
         if inverse[0, 1] != 0.0:
             weights *= np.exp(-inverse[0, 1] * z[0][:, :, None] * z[1][:, None, :])
         rows = rows[:, :, None] * size[1] + reached[1][:, None, :]
-    keep = weights > np.exp(-0.5 * REACH**2)
+    keep = weights > np.exp(-0.5 * reach**2)
     scale = float(np.prod(sides)) / np.sqrt(np.linalg.det(2 * np.pi * V))
     return scale * weights[keep], rows[keep], keep.reshape(len(place), -1).sum(axis=1)

@@ -2,20 +2,25 @@
 
 Notes
 -----
-K (see ``steady``) is applied mode by mode. Its second-moment block is inverted by GMRES, preconditioned with the Lyapunov
+K (see ``steady``) is applied mode by mode. Its second-moment block is inverted by elimination where half of the second
+moments, each pair of coordinates once, make a dense matrix of bearable size; else by GMRES, preconditioned with the Lyapunov
 equation of each mode alone: what other modes bring is small where the chain is slow.
 """
 
 from __future__ import annotations
 
+import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg import LinAlgWarning, lu_factor, lu_solve
+from scipy.linalg.lapack import dgecon
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigs, gmres, splu
 
 from tracker.limits import system
+from tracker.skew import switching
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
+ILL_CONDITIONED = 1e-14  # the inverse condition below which less than two digits are right
 ROUNDING, BACKWARD = 1e-15, 1e-11  # of the solution: the residual that cannot be helped, and the one that is accepted
 
 
@@ -46,10 +52,10 @@ def solver(problem: SwitchedQuadratic, of: Law) -> Callable[[Array], Array]:
     first, n = X + X * N, X * N * N
     apply, solve_second = applied(problem, of), _second_solver(problem, of)
     means = system.generator(problem, 1) if of == "limit" else system.increment(problem, 1)
-    eliminated = splu(csc_array(means[X:, X:]))
+    first_moments = splu(csc_array(means[X:, X:]))
 
     def solve(rest: Array) -> Array:
-        mu = eliminated.solve(rest[: X * N])
+        mu = first_moments.solve(rest[: X * N])
         brought = apply(np.concatenate([np.zeros(X), mu, np.zeros(n)]))[first:]
         return np.concatenate([mu, solve_second(rest[X * N :] - brought)])
 
@@ -63,7 +69,41 @@ def _second_block(problem: SwitchedQuadratic, of: Law) -> LinearOperator:
     return LinearOperator((n, n), matvec=lambda x: apply(np.concatenate([nothing, x.ravel()]))[-n:], dtype=np.float64)
 
 
+def eliminated(K: Array) -> Callable[[Array], Array]:
+    """Return what solves K x = rest, K dense; LinAlgError where little of x would be right."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LinAlgWarning)  # singular: said below
+        factors = lu_factor(K)
+    if not dgecon(factors[0], np.abs(K).sum(axis=0).max())[0] > ILL_CONDITIONED:
+        raise np.linalg.LinAlgError("the equations of the stationary law are singular, but for rounding")
+    return lambda rest: lu_solve(factors, rest)
+
+
 def _second_solver(problem: SwitchedQuadratic, of: Law) -> Callable[[Array], Array]:
+    """Return the inverse of the second-moment block."""
+    small = switching.unknowns(problem.X, problem.N) <= switching.MOST_UNKNOWNS
+    return _eliminated_halves(problem, of) if small else _second_by_gmres(problem, of)
+
+
+def _eliminated_halves(problem: SwitchedQuadratic, of: Law) -> Callable[[Array], Array]:
+    """Return the inverse of the second-moment block on symmetric matrices, each pair of coordinates once."""
+    X, N = problem.X, problem.N
+    if of == "limit":
+        half = switching.generator(problem.A, problem.Q, problem.ratio)
+    else:
+        half = switching.step_map(problem.A, problem.Q, problem.alpha, problem.epsilon)
+    inverse = eliminated(half)
+    a, b = np.tril_indices(N)
+
+    def solve(right: Array) -> Array:
+        found, given = np.empty((X, N, N)), right.reshape(X, N, N)
+        found[:, a, b] = found[:, b, a] = inverse(given[:, a, b].ravel()).reshape(X, -1)
+        return found.ravel()
+
+    return solve
+
+
+def _second_by_gmres(problem: SwitchedQuadratic, of: Law) -> Callable[[Array], Array]:
     """Return the inverse of the second-moment block, by GMRES."""
     block = _second_block(problem, of)
     near = LinearOperator(block.shape, matvec=_each_mode_alone(problem, of), dtype=np.float64)
@@ -111,7 +151,7 @@ def log_radius(problem: SwitchedQuadratic, of: Law) -> float:
     block, inside = _second_block(problem, of), np.tile(np.eye(problem.N).ravel(), problem.X)
     size = min(30, len(inside))
     try:
-        solve = _second_solver(problem, of)
+        solve = _second_by_gmres(problem, of)
         X = -solve(inside).reshape(problem.X, problem.N, problem.N)
         stable = bool(np.linalg.eigvalsh((X + X.transpose(0, 2, 1)) / 2.0).min() > 0.0)
     except ArithmeticError:  # nothing to be solved where it is far from stable

@@ -2,7 +2,7 @@
 
 Notes
 -----
-MATH.md section 1: M = I + S, A_i = M H_i, a_i = A_i m_i, Sigma_i the covariance of the gradient noise in mode i.
+M = I + S, A_i = M H_i, a_i = A_i m_i, Sigma_i the covariance of the gradient noise in mode i.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from tracker import skew
 from tracker.costs.quadratic import Quadratic
 from tracker.scenario.build import initial_law, skew_matrix
 from tracker.scenario.errors import place_of
+from tracker.scenario.switching import FIXED_SKEW
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-FIXED = ("langevin", "accelerated")  # the kinds of samplers whose S stands still
+FIXED = FIXED_SKEW  # the kinds of samplers whose S stands still
 WITH_TANGENT = (*FIXED, "hessian")  # those for which E[g'D] at a given S has a meaning
 
 

@@ -14,19 +14,17 @@ and must be below 1. How large systems are solved is in ``large``.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from scipy.linalg import LinAlgWarning, lu_factor, lu_solve
-from scipy.linalg.lapack import dgecon
 from scipy.optimize import brentq
 
 from tracker import chain
 from tracker.limits import large, system
 from tracker.limits.moments import Law, Moments, check_law, fields
 from tracker.limits.problem import SwitchedQuadratic, read
+from tracker.skew import switching
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-ILL_CONDITIONED = 1e-14  # the inverse condition below which less than two digits are right
 HALVINGS = 60  # down to which a stable epsilon is looked for
 
 
@@ -92,16 +89,10 @@ def checked_radius(problem: SwitchedQuadratic, of: Law) -> float:
 
 def log_radius(problem: SwitchedQuadratic, of: Law) -> float:
     """Return the logarithm of the radius of the second-moment block."""
-    first = problem.X * (1 + problem.N)
-    if system.size(problem) <= system.DENSE:
-        values = np.linalg.eigvals(matrix(problem, of)[first:, first:])
+    if switching.unknowns(problem.X, problem.N) <= switching.MOST_UNKNOWNS:
         if of == "limit":
-            return float(values.real.max())
-        square = np.maximum(
-            2.0 * values.real + np.abs(values) ** 2, -1.0
-        )  # |1 + value|^2 - 1, where rounding may go below
-        with np.errstate(divide="ignore"):
-            return float(np.log1p(square).max()) / 2.0
+            return switching.abscissa(switching.generator(problem.A, problem.Q, problem.ratio))
+        return switching.log_radius(switching.step_map(problem.A, problem.Q, problem.alpha, problem.epsilon))
     return large.log_radius(problem, of)
 
 
@@ -145,7 +136,7 @@ class Steady:
         alone = np.concatenate([pi, np.zeros(system.size(problem) - problem.X)])
         if system.size(problem) <= system.DENSE:
             X, K = problem.X, matrix(problem, of)
-            self._solve: Callable[[Array], Array] = _solver(K[X:, X:])
+            self._solve: Callable[[Array], Array] = large.eliminated(K[X:, X:])
             source = K @ alone
         else:
             self._solve = large.solver(problem, of)
@@ -162,16 +153,6 @@ class Steady:
         change[self.problem.X :] = -self._solve(change[self.problem.X :])
         change[: self.problem.X] = 0.0
         return change
-
-
-def _solver(K: Array) -> Callable[[Array], Array]:
-    """Return what solves K x = rest; LinAlgError where little of x would be right."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LinAlgWarning)  # singular: said below
-        factors = lu_factor(K)
-    if not dgecon(factors[0], np.abs(K).sum(axis=0).max())[0] > ILL_CONDITIONED:
-        raise np.linalg.LinAlgError("the equations of the stationary law are singular, but for rounding")
-    return lambda rest: lu_solve(factors, rest)
 
 
 def _image(problem: SwitchedQuadratic, of: Law, v: Array) -> Array:

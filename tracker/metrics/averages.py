@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+Scale = Literal["any", "positive", "share"]
 CONFIDENCE = 0.95
+FEWEST = 5  # trials that an interval needs: from fewer, none covers what it says
 
 
 class Average(NamedTuple):
@@ -24,16 +26,20 @@ class Average(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """Means over trials with their standard errors, of the same shape, and how many trials went into each; nan for too few."""
+    """Means over trials with their standard errors, of the same shape, and how many trials went into each; nan for too few.
+
+    ``scale`` is that of ``mean_interval``.
+    """
 
     mean: Array
     stderr: Array
     trials: NDArray[np.int64]
+    scale: Scale = "any"
 
     @property
-    def reach(self) -> Array:
-        """How far the 95 % interval reaches to both sides."""
-        return half_width(self.stderr, self.trials)
+    def interval(self) -> tuple[Array, Array]:
+        """The ends of the 95 % interval, nan for too few trials."""
+        return mean_interval(self.mean, self.stderr, self.trials, self.scale)
 
 
 class Moments(NamedTuple):
@@ -52,22 +58,52 @@ def over_trials(values: Array) -> Average:
     return Average(float(values.mean()), float(stderr))
 
 
-def curve_over_trials(values: Array) -> Curve:
+def curve_over_trials(values: Array, scale: Scale = "any") -> Curve:
     """Return the means over trials of ``values`` (T, ...)."""
     trials, shape = len(values), values.shape[1:]
     mean = values.mean(axis=0) if trials > 0 else np.full(shape, np.nan)
     stderr = values.std(axis=0, ddof=1) / np.sqrt(trials) if trials > 1 else np.full(shape, np.nan)
-    return Curve(mean, stderr, np.full(shape, trials))
+    return Curve(mean, stderr, np.full(shape, trials), scale)
 
 
 def half_width(stderr: ArrayLike, trials: ArrayLike, confidence: float = CONFIDENCE) -> Array:
     """Return how far an interval reaches to both sides of a mean over ``trials``: Student's quantile times the standard error.
 
-    trials : how many went into the mean, for each of ``stderr`` or for all. nan for fewer than two.
+    trials : how many went into the mean, for each of ``stderr`` or for all. nan for fewer than five.
     """
     from scipy.special import stdtrit
 
-    return np.asarray(stdtrit(np.asarray(trials) - 1.0, 0.5 + confidence / 2.0) * np.asarray(stderr))
+    count = np.where(np.asarray(trials) >= FEWEST, trials, np.nan)
+    return np.asarray(stdtrit(count - 1.0, 0.5 + confidence / 2.0) * np.asarray(stderr))
+
+
+def mean_interval(
+    mean: ArrayLike, stderr: ArrayLike, trials: ArrayLike, scale: Scale = "any", confidence: float = CONFIDENCE
+) -> tuple[Array, Array]:
+    """Return the ends of the interval of a mean over ``trials``, nan for fewer than five.
+
+    scale : "any" for numbers of either sign, "positive" for those that are never negative, "share" for those in [0, 1]
+
+    Notes
+    -----
+    Student's interval misses the mean of skewed numbers on one side: few trials seldom hold one of the large ones, and then
+    both the mean and its standard error are too small. Of positive numbers the upper end is therefore taken on the scale of
+    the logarithm, mean exp(reach/mean) > mean + reach; of shares both ends on that of the logit, where they reach further.
+    Neither is ever narrower than Student's, but for what lies outside the numbers' range.
+    """
+    middle, reach = np.asarray(mean, dtype=float), half_width(stderr, trials, confidence)
+    low, high = middle - reach, middle + reach
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if scale == "positive":
+            high = np.where(middle > 0.0, middle * np.exp(reach / middle), high)
+            low = np.maximum(low, 0.0)
+        elif scale == "share":
+            logit, wide = np.log(middle / (1.0 - middle)), reach / (middle * (1.0 - middle))
+            inner = (middle > 0.0) & (middle < 1.0) & np.isfinite(wide)
+            low = np.where(inner, np.minimum(low, 1.0 / (1.0 + np.exp(wide - logit))), low)
+            high = np.where(inner, np.maximum(high, 1.0 / (1.0 + np.exp(-wide - logit))), high)
+            low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
+    return low, high
 
 
 def confidence_of_each(comparisons: int) -> float:

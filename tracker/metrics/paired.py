@@ -1,7 +1,7 @@
 """Paired comparisons: two samplers on the same trials, so on the same chain, data and noise.
 
-Errors and costs are compared by the ratio of their means, which says the same as the difference of the means; waits for
-re-acquisition by the geometric mean of the trials' ratios, as a trial's wait is itself a mean over its own switches.
+They are compared by the ratio of their means, which says the same as the difference of the means (waits for re-acquisition:
+``tracker.metrics.switches.compare_waits``).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.metrics.averages import CONFIDENCE, Average, half_width, over_trials
+from tracker.metrics.averages import CONFIDENCE, FEWEST, Average, half_width, over_trials
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Paired(NamedTuple):
     """An estimate with its interval; in ``wins`` of ``trials`` trials the first had the smaller number.
 
-    low and high are nan for fewer than two trials.
+    low and high are nan for fewer than five trials.
     """
 
     estimate: float
@@ -54,22 +54,6 @@ def ratio_of_means(a: Array, b: Array, confidence: float = CONFIDENCE) -> Paired
     return _exponential(_interval(np.log(a.mean() / b.mean()) + influence, wins, confidence))
 
 
-def ratio(a: Array, b: Array, confidence: float = CONFIDENCE) -> Paired:
-    """Return the geometric mean of a / b over the trials (T,) in which both are finite.
-
-    It can lie on the other side of 1 than the ratio of the means. The interval is Student's for the logarithms. Zeros leave no logarithm: if a is 0 in all trials so is the ratio,
-    otherwise it is nan.
-    """
-    both = np.isfinite(a) & np.isfinite(b)
-    a, b = a[both], b[both]
-    wins = int((a < b).sum())
-    if a.size and (b > 0.0).all() and not a.any():
-        return Paired(0.0, 0.0, 0.0, wins, a.size)
-    if not ((a > 0.0).all() and (b > 0.0).all()):
-        return Paired(np.nan, np.nan, np.nan, wins, a.size)
-    return _exponential(_interval(np.log(a) - np.log(b), wins, confidence))
-
-
 def ratio_of_averages(a: Average, b: Average, trials: int, confidence: float = CONFIDENCE) -> Paired:
     """Return the ratio of two means of which only the standard errors are known, not the trials.
 
@@ -79,7 +63,7 @@ def ratio_of_averages(a: Average, b: Average, trials: int, confidence: float = C
     """
     if not (b.mean > 0.0 and trials > 0):
         return Paired(np.nan, np.nan, np.nan, 0, 0)
-    if trials < 2:
+    if trials < FEWEST:
         return Paired(a.mean / b.mean, np.nan, np.nan, 0, 0)
     own, other = (float(half_width(one.stderr, trials, 0.5 + confidence / 2.0)) for one in (a, b))
     least, most = b.mean - other, b.mean + other
@@ -90,7 +74,8 @@ def ratio_of_averages(a: Average, b: Average, trials: int, confidence: float = C
 def gap_closed(a: Array, worst: Array, best: Array, confidence: float = CONFIDENCE) -> Paired:
     """Return 1 - E[a - best] / E[worst - best]: the share of the way from the worst to the best that was made good.
 
-    The interval is that of a ratio of means over paired trials (delta method, Student's quantile).
+    What is left of the way, E[a - best] / E[worst - best], is a ratio of means: its interval is taken on the scale of the
+    logarithm. Where a is best on average, nothing is left, and the interval is that of the ratio itself (delta method).
     """
     finite = np.isfinite(a) & np.isfinite(worst) & np.isfinite(best)
     above, gap = (a - best)[finite], (worst - best)[finite]
@@ -98,6 +83,9 @@ def gap_closed(a: Array, worst: Array, best: Array, confidence: float = CONFIDEN
     if trials == 0 or not gap.mean() > 0.0:
         return Paired(np.nan, np.nan, np.nan, wins, trials)
     share = 1.0 - above.mean() / gap.mean()
+    if (above >= 0.0).all() and above.any():
+        left = ratio_of_means(above, gap, confidence)
+        return Paired(float(share), 1.0 - left.high, 1.0 - left.low, wins, trials)
     residual = above - (1.0 - share) * gap
     margin = float(half_width(over_trials(residual).stderr, trials, confidence)) / gap.mean()
     return Paired(float(share), float(share - margin), float(share + margin), wins, trials)

@@ -1,8 +1,13 @@
-"""Re-acquisition after a switch: Kaplan-Meier from counts, with an interval by bootstrap over trials.
+"""Re-acquisition after a switch: Kaplan-Meier by new mode from counts, with intervals by resampling trials.
 
 A wait ends when theta first enters the target set of the new mode; it is censored by the next switch or the end of the run,
 at the age of the last look before it: at the switch itself nobody can tell whether it would have ended there.
-Averaging only the waits that ended would be biased towards the short ones.
+Averaging only the waits that ended would be biased towards the short ones. Kaplan and Meier need waits that do not depend
+on what cuts them off: a mode that is left soon and found slowly would break that, so each mode has an estimate of its own,
+and the one number for all is that of the mixture sum_i w_i S_i(t), w_i the share of the switches into mode i.
+
+Switches at which theta stands inside the new target already are no waits: they are counted apart. Counts have the axes
+(..., mode, bin, outcome); outcome 0 holds waits that ended, 1 those that were censored.
 """
 
 from __future__ import annotations
@@ -11,23 +16,33 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tracker.metrics.averages import CONFIDENCE, FEWEST
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
 
 RESAMPLES = 1000
+AT_ONCE = 4_000_000  # numbers of the resampled counts that are held at a time
 MOST_GROUPS = 400  # beyond this many trials, whole groups of them are resampled: they are independent too
 RESAMPLING_SEED = 20_240_607  # a report must come out the same twice
 
 
-class Recovery(NamedTuple):
-    """Median wait in steps with a 95 % interval (inf where not reached) and the censored share; nan without switches."""
+class Waits(NamedTuple):
+    """How soon the target was met again: of one mode, or of all.
 
+    already : share of all switches at which theta stood inside the new target; the rest is about the ``switches`` others
+    median, low, high : in steps, with a 95 % interval; inf where not reached, nan where not known
+    censored : share of the waits that were cut off
+    """
+
+    already: float
     median: float
     low: float
     high: float
     censored: float
+    switches: int
 
 
 def survival(waits: Array) -> Array:
@@ -41,41 +56,112 @@ def survival(waits: Array) -> Array:
     return np.cumprod(1.0 - hazard, axis=-1)
 
 
+def others(waits: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the counts without the switches at which theta stood inside already: a wait of 0 has a bin of its own."""
+    found = np.array(waits)
+    found[..., 0, 0] = 0
+    return found
+
+
+def shares_of_modes(waits: Array) -> Array:
+    """Return w_i, shape (..., X): the share of the waits into each mode; 0 without any."""
+    count = waits.sum(axis=(-1, -2), dtype=float)
+    total = count.sum(axis=-1, keepdims=True)
+    return np.divide(count, total, out=np.zeros_like(count), where=total > 0)
+
+
+def mixed_survival(waits: Array) -> Array:
+    """Return sum_i w_i S_i(t), shape (..., bins), from counts (..., X, bins, 2)."""
+    return np.asarray((shares_of_modes(waits)[..., np.newaxis] * survival(waits)).sum(axis=-2))
+
+
 def median_wait(waits: Array, edges: NDArray[np.int64]) -> Array:
-    """Return the median wait, shape (...), from counts (..., bins, 2) and the ``edges`` (bins + 1,) of the bins; inf if not reached.
+    """Return the median wait, shape (...), from counts (..., bins, 2) and the ``edges`` (bins + 1,) of the bins; inf if not reached."""
+    return median_of(survival(waits), edges[:-1], np.diff(edges))
+
+
+def median_of(alive: Array, first: NDArray[np.int64], width: NDArray[np.int64]) -> Array:
+    """Return where ``alive`` (..., bins) comes down to one half, inf if nowhere; bins begin at ``first`` and have a ``width``.
 
     A bin of one number gives that number; in a wider one the estimate falls in proportion.
     """
-    alive = survival(waits)
     reached = alive <= 0.5 + 1e-12
     b = reached.argmax(axis=-1)
     after = np.take_along_axis(alive, b[..., np.newaxis], -1)[..., 0]
     before = np.where(b > 0, np.take_along_axis(alive, np.maximum(b - 1, 0)[..., np.newaxis], -1)[..., 0], 1.0)
     share = np.divide(before - 0.5, before - after, out=np.zeros_like(before), where=before > after)
-    width = np.diff(edges)[b]
-    return np.where(reached.any(axis=-1), edges[:-1][b] + share * (width - 1), np.inf)
+    return np.where(reached.any(axis=-1), first[b] + share * (width[b] - 1), np.inf)
 
 
-def recovery(waits: NDArray[np.int64], edges: NDArray[np.int64]) -> Recovery:
-    """Return the recovery statistics from counts (T, bins, 2) in bins with ``edges`` (bins + 1,); trials are resampled."""
-    total = waits.sum(axis=0).astype(float)
-    if total.sum() == 0:
-        return Recovery(np.nan, np.nan, np.nan, np.nan)
-    used = np.flatnonzero(total.sum(axis=1))[-1] + 1
-    groups, edges, total = _grouped(waits[:, :used]), edges[: used + 1], total[:used]
-    censored = float(total[:, 1].sum() / total.sum())
-    median = float(median_wait(total, edges))
+def recovery(waits: NDArray[np.int64], edges: NDArray[np.int64]) -> tuple[Waits, list[Waits]]:
+    """Return the statistics of all modes together, and of each, from counts (T, X, bins, 2) in bins with ``edges`` (bins + 1,)."""
+    modes = waits.shape[1]
+    total = waits.sum(axis=0)
+    rest = others(total)
+    used = np.flatnonzero(rest.sum(axis=(0, 2)))
+    first, width = edges[:-1][used], np.diff(edges)[used]
+    counted = others(waits)[:, :, used]
+    medians, ends = np.full(modes + 1, np.nan), np.full((modes + 1, 2), np.nan)
+    if used.size:
+        medians = _medians(rest[np.newaxis, :, used].astype(float), first, width)[0]
+        trials = np.append((counted.sum(axis=(2, 3)) > 0).sum(axis=0), (counted.sum(axis=(1, 2, 3)) > 0).sum())
+        if trials[-1] >= FEWEST:
+            ends = _ends(counted, first, width, trials)
+    found = [
+        _waits(int(count[0, 0]), int(count.sum()), int(count[:, 1].sum()), medians[x], *ends[x])
+        for x, count in enumerate([*total, total.sum(axis=0)])
+    ]
+    return found[-1], found[:-1]
+
+
+def _waits(inside: int, switches: int, cut: int, median: float, low: float, high: float) -> Waits:
+    waiting = switches - inside
+    already, censored = inside / switches if switches else np.nan, cut / waiting if waiting else np.nan
+    known = (float(median), float(low), float(high)) if waiting else (np.nan, np.nan, np.nan)
+    return Waits(already, *known, censored, waiting)
+
+
+def _medians(waits: Array, first: NDArray[np.int64], width: NDArray[np.int64]) -> Array:
+    """Return the medians of each mode and, last, of their mixture, shape (..., X + 1), from counts (..., X, bins, 2)."""
+    alive = survival(waits)
+    mixed = (shares_of_modes(waits)[..., np.newaxis] * alive).sum(axis=-2, keepdims=True)
+    return median_of(np.concatenate([alive, mixed], axis=-2), first, width)
+
+
+def _ends(
+    waits: NDArray[np.int64], first: NDArray[np.int64], width: NDArray[np.int64], trials: NDArray[np.int64]
+) -> Array:
+    """Return the ends of the intervals, shape (X + 1, 2); nan for a mode that too few trials met."""
+    groups = grouped(waits)
     count = len(groups)
-    if count < 2:
-        return Recovery(median, np.nan, np.nan, censored)
     weights = np.random.default_rng(RESAMPLING_SEED).multinomial(count, np.full(count, 1 / count), size=RESAMPLES)
-    resampled = np.asarray(weights @ groups.reshape(count, -1), dtype=float).reshape(RESAMPLES, used, 2)
-    medians = np.sort(median_wait(resampled, edges))
-    low, high = medians[int(0.025 * RESAMPLES)], medians[int(np.ceil(0.975 * RESAMPLES)) - 1]
-    return Recovery(median, float(low), float(high), censored)
+    flat = groups.reshape(count, -1)
+    at_once = max(1, AT_ONCE // flat.shape[1])
+    parts = [
+        _medians((weights[start : start + at_once] @ flat).reshape(-1, *groups.shape[1:]), first, width)
+        for start in range(0, RESAMPLES, at_once)
+    ]
+    medians = np.sort(np.concatenate(parts), axis=0)
+    ends = np.full((medians.shape[1], 2), np.nan)
+    for x, met in enumerate(np.minimum(trials, count)):
+        if met >= FEWEST:
+            below = int(expanded_tail(int(met)) * RESAMPLES)
+            ends[x] = medians[below, x], medians[RESAMPLES - 1 - below, x]
+    return ends
 
 
-def _grouped(waits: NDArray[np.int64]) -> Array:
+def expanded_tail(trials: int, confidence: float = CONFIDENCE) -> float:
+    """Return the share of resampled estimates to leave out at each end.
+
+    The bootstrap of T trials scatters sqrt((T - 1)/T) as much as the truth, with normal tails: Phi(-sqrt(T/(T - 1)) t), t
+    Student's quantile on T - 1 degrees of freedom, makes up for both.
+    """
+    from scipy.special import ndtr, stdtrit
+
+    return float(ndtr(-np.sqrt(trials / (trials - 1.0)) * stdtrit(trials - 1.0, 0.5 + confidence / 2.0)))
+
+
+def grouped(waits: NDArray[np.int64]) -> Array:
     """Add up neighbouring trials so that at most ``MOST_GROUPS`` rows remain."""
     bounds = np.unique(np.linspace(0, len(waits), MOST_GROUPS + 1).astype(int)[:-1])
     return np.asarray(np.add.reduceat(waits, bounds, axis=0), dtype=float)

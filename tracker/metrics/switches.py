@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.metrics.averages import Curve
-from tracker.metrics.recovery import survival
+from tracker.metrics.averages import CONFIDENCE, Average, Curve, half_width
+from tracker.metrics.paired import Paired
+from tracker.metrics.recovery import grouped, shares_of_modes, survival
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
+
+    from tracker.metrics.averages import Scale
 
     Array = NDArray[np.float64]
 
 
-def mean_per_step(sums: Array, steps: Array) -> Curve:
+AT_ONCE = 4_000_000  # numbers of the counts without a trial that are held at a time
+
+
+def mean_per_step(sums: Array, steps: Array, scale: Scale = "positive") -> Curve:
     """Return sum / steps, pooled over trials, from arrays (T, ...): a ratio of means, with the standard error of one.
 
     Trials weigh by their steps: one that spent two steps at an age does not count as much as one with two thousand, and one
@@ -27,7 +35,7 @@ def mean_per_step(sums: Array, steps: Array) -> Curve:
     for one, count in zip(sums, steps, strict=True):  # trial by trial: no copy of the whole array
         square += (one - np.nan_to_num(mean) * count) ** 2
     free = np.divide(trials, trials - 1, out=np.full(mean.shape, np.nan), where=trials > 1)
-    return Curve(mean, np.sqrt(square * free) / np.where(total > 0, total, np.nan), trials)
+    return Curve(mean, np.sqrt(square * free) / np.where(total > 0, total, np.nan), trials, scale)
 
 
 def restricted_mean(waits: Array, edges: NDArray[np.int64], horizon: float) -> Array:
@@ -43,3 +51,86 @@ def restricted_mean(waits: Array, edges: NDArray[np.int64], horizon: float) -> A
     width = np.diff(edges[: bins + 1])
     total = (width * before + (after - before) * (width + 1) / 2.0).sum(axis=-1)
     return np.where(waits.sum(axis=(-1, -2)) > 0, total, np.nan)
+
+
+def mixed_mean(waits: Array, edges: NDArray[np.int64], horizon: float) -> Array:
+    """Return sum_i w_i E min(W_i, horizon) over the modes, shape (...), from counts (..., X, bins, 2): all waits pooled."""
+    means = restricted_mean(waits, edges, horizon)
+    found = (shares_of_modes(waits) * np.nan_to_num(means)).sum(axis=-1)
+    return np.where(waits.sum(axis=(-1, -2, -3)) > 0, found, np.nan)
+
+
+def pooled_mean(waits: NDArray[np.int64], edges: NDArray[np.int64], horizon: float) -> Average:
+    """Return the restricted mean of all waits (T, X, bins, 2), with its standard error over trials (jackknife)."""
+    met = waits.sum(axis=(1, 2, 3)) > 0
+    if not met.any():
+        return Average(np.nan, np.nan)
+    mean = float(mixed_mean(waits.sum(axis=0).astype(float), edges, horizon))
+    values = _pseudo_values(lambda counts: mixed_mean(counts, edges, horizon), grouped(waits[met]))
+    return Average(mean, float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else np.nan)
+
+
+class ComparedWaits(NamedTuple):
+    """The restricted means of two samplers on the same trials: their ratio and their difference."""
+
+    ratio: Paired
+    difference: Paired
+
+
+def compare_waits(
+    a: NDArray[np.int64],
+    b: NDArray[np.int64],
+    edges: NDArray[np.int64],
+    horizon: float,
+    price: tuple[float, float] = (1.0, 1.0),
+    confidence: float = CONFIDENCE,
+) -> ComparedWaits:
+    """Compare the waits (T, X, bins, 2) of two samplers by their pooled restricted means, each times its ``price`` per step.
+
+    Notes
+    -----
+    A trial's own mean of few waits has a logarithm that depends on their number, so that averages of such logarithms compare
+    how random the waits are. Pooled means do not; their intervals are those of the jackknife over paired trials, of the
+    logarithm of the ratio and of the difference. Trials in which neither waited tell nothing and are left out.
+    """
+    met = (a.sum(axis=(1, 2, 3)) + b.sum(axis=(1, 2, 3))) > 0
+    a, b = a[met], b[met]
+    trials, modes = len(a), a.shape[1]
+    own = [price[n] * mixed_mean(one.astype(float), edges, horizon) for n, one in enumerate((a, b))]
+    wins = int((own[0] < own[1]).sum())
+    if trials == 0:
+        return ComparedWaits(Paired(np.nan, np.nan, np.nan, 0, 0), Paired(np.nan, np.nan, np.nan, 0, 0))
+    both = grouped(np.concatenate([a, b], axis=1))
+
+    def means(counts: Array) -> Array:
+        parts = (counts[..., :modes, :, :], counts[..., modes:, :, :])
+        return np.stack([price[n] * mixed_mean(part, edges, horizon) for n, part in enumerate(parts)], axis=-1)
+
+    def logarithm(counts: Array) -> Array:
+        logs = np.log(means(counts))  # a wait lasts a step at least
+        return np.asarray(logs[..., 0] - logs[..., 1])
+
+    def gap(counts: Array) -> Array:
+        return np.asarray(-np.diff(means(counts), axis=-1)[..., 0])
+
+    times, by = (_jackknife(function, both, wins, trials, confidence) for function in (logarithm, gap))
+    with np.errstate(over="ignore"):
+        estimate, low, high = (float(np.exp(end)) for end in times[:3])
+    return ComparedWaits(Paired(estimate, low, high, wins, trials), by)
+
+
+def _jackknife(statistic: Callable[[Array], Array], groups: Array, wins: int, trials: int, confidence: float) -> Paired:
+    """Return the statistic of all trials with Student's interval over its pseudo-values."""
+    estimate = float(statistic(groups.sum(axis=0)))
+    values = _pseudo_values(statistic, groups)
+    stderr = values.std(ddof=1) / np.sqrt(values.size) if values.size > 1 else np.nan
+    reach = float(half_width(stderr, values.size, confidence))
+    return Paired(estimate, estimate - reach, estimate + reach, wins, trials)
+
+
+def _pseudo_values(statistic: Callable[[Array], Array], groups: Array) -> Array:
+    """Return n f(all) - (n - 1) f(all but i) for each of n groups (n, ...): what each would have to be worth."""
+    count, total = len(groups), groups.sum(axis=0)
+    at_once = max(1, AT_ONCE // total.size)
+    without = np.concatenate([statistic(total - groups[n : n + at_once]) for n in range(0, count, at_once)])
+    return np.asarray(count * statistic(total) - (count - 1) * without)

@@ -6,18 +6,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracker.metrics.averages import FEWEST
 from tracker.metrics.switches import mean_per_step
 from tracker.names import FROZEN
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.style import MARKERS, MODES, RULE, figure, legend, mode_colours, names_below, some
-from tracker.reports.words import listed, percent
+from tracker.reports.words import listed, no_interval, percent
 from tracker.runs.summary import INSIDE, STEPS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from tracker.metrics.averages import Curve
     from tracker.reports.view import View
+
+    Array = NDArray[np.float64]
 
 KEY, QUESTION = "right-basin", "How much of the time are they in the right basin?"
 LABEL = "share of steps inside the target of the current mode"
@@ -45,7 +49,7 @@ def _rows(view: View, shares: dict[str, Curve]) -> Figure:
         for x, mode in enumerate(view.mode_names):
             offset = (x - (X - 1) / 2) * 0.7 / X
             mean = np.array([shares[name].mean[x] for name in view.names])
-            reach = np.nan_to_num([shares[name].reach[x] for name in view.names])
+            reach = np.stack([_bars(shares[name])[:, x] for name in view.names], axis=1)
             rows = np.arange(len(view.names)) + offset
             marker = MARKERS[x % len(MARKERS)]
             ax.errorbar(mean, rows, xerr=reach, fmt=marker, color=colours[x], elinewidth=1.6, label=mode)
@@ -64,7 +68,7 @@ def _lines(view: View, shares: dict[str, Curve]) -> Figure:
     with figure(height=3.2) as fig:
         ax = fig.subplots()
         for name in view.names:
-            look, mean, reach = view.looks[name], shares[name].mean, np.nan_to_num(shares[name].reach)
+            look, mean, reach = view.looks[name], shares[name].mean, _bars(shares[name])
             style = {"color": look.color, "linestyle": look.linestyle, "marker": look.marker, "markersize": 2.5}
             ax.errorbar(np.arange(mean.size), mean, reach, elinewidth=1.0, linewidth=1.1, label=name, **style)
         ticks = some(len(view.modes), MOST_TICKS)
@@ -77,6 +81,12 @@ def _lines(view: View, shares: dict[str, Curve]) -> Figure:
     return fig
 
 
+def _bars(shares: Curve) -> Array:
+    """How far the intervals reach below and above, shape (2, X); 0 where there is none."""
+    low, high = shares.interval
+    return np.maximum(np.nan_to_num([shares.mean - low, high - shares.mean]), 0.0)
+
+
 def _percent(share: float, _: float) -> str:
     return f"{100 * share:.0f} %"
 
@@ -85,7 +95,7 @@ def by_mode(view: View, name: str) -> Curve:
     """Return the share of steps inside the target, shape (X,)."""
     n = view.index(name)
     sums = view.arrays["by_mode"][view.kept[:, n], n]
-    return mean_per_step(sums[..., INSIDE], sums[..., STEPS])
+    return mean_per_step(sums[..., INSIDE], sums[..., STEPS], "share")
 
 
 def _caption(view: View, shares: dict[str, Curve]) -> str:
@@ -102,7 +112,7 @@ def _caption(view: View, shares: dict[str, Curve]) -> str:
     uneven = (
         f"; {listed(apart)} {'does' if len(apart) == 1 else 'do'} better in some modes than in others" if apart else ""
     )
-    bars = "Bars are 95 % intervals over trials" if view.trials > 1 else "One trial gives no intervals"
+    bars = "Bars are 95 % intervals over trials" if view.trials >= FEWEST else f"No bars: {no_interval(view.trials)}"
     return f"{text}{uneven}. {bars}."
 
 

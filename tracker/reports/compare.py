@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker.metrics.averages import over_trials
-from tracker.metrics.paired import Paired, difference, ratio, ratio_of_means
+from tracker.metrics.averages import FEWEST, over_trials
+from tracker.metrics.paired import Paired, difference, ratio_of_means
+from tracker.metrics.switches import compare_waits, pooled_mean
 from tracker.names import BASELINES
-from tracker.reports.exhibit import Exhibit, Section, Table
+from tracker.reports.exhibit import Exhibit, Section, Shown, Table
 from tracker.reports.page import render
+from tracker.reports.steps import evaluations, over_limit, steps_of_both
 from tracker.reports.style import INK, MUTED, RULE, figure, short
 from tracker.reports.view import View
-from tracker.reports.words import counted, interval, listed, number
+from tracker.reports.words import counted, interval, listed, number, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,20 +96,28 @@ def compare(first: Run, second: Run) -> list[Change]:
     return [_change(one, two, name, quantity) for name in shared(first, second) for quantity in QUANTITIES]
 
 
-def _values(view: View, quantity: str) -> Array:
-    return view.restricted_wait if quantity == "recovery" else np.asarray(getattr(view, quantity))
-
-
 def _change(one: View, two: View, name: str, quantity: str) -> Change:
-    before, after = (_values(view, quantity)[:, view.index(name)] for view in (one, two))
+    lost = [int((~view.kept[:, view.index(name)]).sum()) for view in (one, two)]
+    if quantity == "recovery":
+        return Change(name, quantity, *_recovery(one, two, name), *lost)
+    before, after = (np.asarray(getattr(view, quantity))[:, view.index(name)] for view in (one, two))
     both = np.isfinite(before) & np.isfinite(after)
     same = both.any() and bool((np.abs(after - before)[both] <= EQUAL * np.abs(before)[both]).all())
-    of = ratio if quantity == "recovery" else ratio_of_means
     # what is the same in every trial has ratio 1, zeros included
-    times = Paired(1.0, 1.0, 1.0, 0, int(both.sum())) if same else of(after, before)
+    times = Paired(1.0, 1.0, 1.0, 0, int(both.sum())) if same else ratio_of_means(after, before)
     first, second = over_trials(before).mean, over_trials(after).mean
-    lost, lost_later = (int((~view.kept[:, view.index(name)]).sum()) for view in (one, two))
-    return Change(name, quantity, first, second, times, difference(after, before), lost, lost_later)
+    return Change(name, quantity, first, second, times, difference(after, before), *lost)
+
+
+def _recovery(one: View, two: View, name: str) -> tuple[float, float, Paired, Paired]:
+    """Compare the restricted means of all waits; runs that can be paired have the same chain, so the same horizon."""
+    means = [pooled_mean(view.waits(name), view.wait_edges, view.horizon).mean for view in (one, two)]
+    both = one.kept[:, one.index(name)] & two.kept[:, two.index(name)]
+    before, after = (view.waits(name, both) for view in (one, two))
+    if before.any() and np.array_equal(before, after):
+        trials = int((before.sum(axis=(1, 2, 3)) > 0).sum())
+        return means[0], means[1], Paired(1.0, 1.0, 1.0, 0, trials), Paired(0.0, 0.0, 0.0, 0, trials)
+    return means[0], means[1], *compare_waits(after, before, one.wait_edges, one.horizon)
 
 
 def as_rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
@@ -123,10 +133,61 @@ def page(first: Run, second: Run, changes: Sequence[Change]) -> str:
     names = {id(run): run.path.name if run.path is not None else run.scenario.name for run in (first, second)}
     title = f"{names[id(second)]} against {names[id(first)]}"
     subtitle = f"{len(first.arrays['trial'])} paired trials × {first.scenario.steps} steps, seed {first.scenario.seed}"
-    return render(title, subtitle, [Section("", (), (_exhibit(changes, View(first)),))])
+    return render(
+        title, subtitle, [Section("", (), (steps_table(first, second), _exhibit(changes, View(first), View(second))))]
+    )
 
 
-def _exhibit(changes: Sequence[Change], view: View) -> Exhibit:
+def steps(first: Run, second: Run) -> list[dict[str, Any]]:
+    """Return the step of each sampler of both runs, what it is of its stability limit, and what a step evaluates."""
+    views = {"first": View(first), "second": View(second)}
+    return [
+        {
+            "sampler": name,
+            **{
+                key: {
+                    "epsilon": view.epsilons[name],
+                    "step_over_limit": view.steps_over_limits[name],
+                    "evaluations": view.summary[name]["evaluations"],
+                }
+                for key, view in views.items()
+            },
+        }
+        for name in shared(first, second)
+        if name not in BASELINES
+    ]
+
+
+def steps_line(first: Run, second: Run) -> str:
+    """Return in a sentence at which steps the samplers stand."""
+    names = [name for name in shared(first, second) if name not in BASELINES]
+    one, two = ({name: View(run).epsilons[name] for name in names} for run in (first, second))
+    return f"At these steps: {steps_of_both(one, two)}."
+
+
+def steps_table(first: Run, second: Run) -> Shown:
+    """Return the steps as a table."""
+    columns = (
+        "sampler",
+        *(f"{what}, {run}" for run in ("first", "second") for what in ("ε", "ε / its limit", "a step evaluates")),
+    )
+    rows = tuple(
+        (
+            row["sampler"],
+            *(
+                cell
+                for run in ("first", "second")
+                for cell in (
+                    plain(row[run]["epsilon"]), over_limit(row[run]["step_over_limit"]), evaluations(row[run]["evaluations"]),
+                )
+            ),
+        )
+        for row in steps(first, second)
+    )  # fmt: skip
+    return Shown("Errors belong to a sampler at its step: the steps of both runs.", Table(columns, rows))
+
+
+def _exhibit(changes: Sequence[Change], view: View, second: View) -> Exhibit:
     drawn = [q for q in QUANTITIES if any(c.quantity == q and np.isfinite(c.ratio.estimate) for c in changes)] or [
         "tracking_error"
     ]
@@ -144,9 +205,8 @@ def _exhibit(changes: Sequence[Change], view: View) -> Exhibit:
         f"Paired ratios and differences of the second run to the first with 95 % intervals, for {len(names)} samplers and "
         f"{len(drawn)} quantities."
     )
-    return Exhibit(
-        "changes", "What changed from the first run to the second?", _caption(changes), alt, fig, _table(changes)
-    )
+    caption = f"{_caption(changes)} {steps_line(view.run, second.run)}"
+    return Exhibit("changes", "What changed from the first run to the second?", caption, alt, fig, _table(changes))
 
 
 def _ratios(ax: Axes, view: View, changes: Sequence[Change]) -> None:
@@ -206,11 +266,15 @@ def _caption(changes: Sequence[Change]) -> str:
     parts += [f"larger for {listed([_in_numbers(c) for c in worse])}"] if worse else []
     level, unknown = len(known) - len(better) - len(worse), len(errors) - len(known)
     parts += [f"not told apart for {level} of {counted(len(errors), 'sampler')}"] if level else []
-    parts += [f"no interval for {unknown} of {counted(len(errors), 'sampler')}, too few trials left"] if unknown else []
+    parts += (
+        [f"no interval for {unknown} of {counted(len(errors), 'sampler')}, fewer than {FEWEST} trials left"]
+        if unknown
+        else []
+    )
     return (
-        f"Tracking error of the second run over the first, same trials: {'; '.join(parts)}. Ratios of errors and costs are ratios "
-        f"of the means over paired trials, those of recovery geometric means of the trials' ratios; differences are means over "
-        f"paired trials, in the quantity's own units. Left of the line the second run is better."
+        f"Tracking error of the second run over the first, same trials: {'; '.join(parts)}. Ratios are ratios of the "
+        f"means over paired trials, those of recovery of restricted means of all waits; differences are those of the same "
+        f"means, in the quantity's own units. Left of the line the second run is better."
     )
 
 

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.metrics.paired import Paired, ratio, ratio_of_means
+from tracker.metrics.averages import CONFIDENCE, FEWEST
+from tracker.metrics.paired import Paired, ratio_of_means
 from tracker.names import BASELINES, FROZEN, ORACLE
+from tracker.reports.contests import confidence_of_best
 from tracker.reports.exhibit import Exhibit, Omitted, Table
+from tracker.reports.steps import at_steps, chosen, per_gradient
 from tracker.reports.style import INK, MUTED, RULE, figure, shortened
-from tracker.reports.words import counted, interval, listed, number
+from tracker.reports.words import counted, interval, listed, no_interval, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,38 +28,38 @@ WIDEST = 50.0  # ratios beyond this factor are drawn at the edge
 
 
 class Quantity(NamedTuple):
-    """Something of which less is better: values (T, S), whether it is a time, and whether that is counted in gradients."""
+    """Something of which less is better: values (T, S); none for a time, which may be counted in gradients."""
 
     title: str
-    values: Array
-    is_time: bool = False
+    values: Array | None = None
     in_gradients: bool = False
+
+    @property
+    def is_time(self) -> bool:
+        """Whether it is a time to re-acquire the target."""
+        return self.values is None
 
 
 def quantities(view: View) -> list[Quantity]:
     """Return what is compared in this run; times also in gradient evaluations, where samplers take different numbers a step."""
     found = [Quantity("tracking error", view.tracking_error), Quantity("excess cost", view.excess_cost)]
-    if np.isfinite(view.restricted_wait).any():
-        wait = view.restricted_wait
-        found.append(Quantity("time to re-acquire, in steps", wait, is_time=True))
+    if any(view.waits(name).any() for name in view.samplers):
+        found.append(Quantity("time to re-acquire, in steps"))
         if len(set(view.evaluations[: len(view.samplers)])) > 1:
-            work = np.where(view.evaluations > 0, wait * view.evaluations, np.nan)
-            title = "time to re-acquire, in gradient evaluations"
-            found.append(Quantity(title, work, is_time=True, in_gradients=True))
+            found.append(Quantity("time to re-acquire, in gradient evaluations", in_gradients=True))
     return found
 
 
 def exhibit(view: View) -> Exhibit | Omitted:
     """Draw a forest plot of paired ratios to a reference."""
     if view.trials < 2:
-        return Omitted(KEY, QUESTION, "one trial: a paired interval needs at least two.")
+        return Omitted(KEY, QUESTION, f"one trial: a paired interval needs at least {FEWEST}.")
     lost = [name for name in view.samplers if name not in view.alive]
     if not view.alive:
         return Omitted(KEY, QUESTION, "every trial of every sampler diverged.")
     reference = reference_of(view)
     others = [name for name in view.names if name != reference and name not in lost]
     compared = [(quantity, against(view, quantity, reference)) for quantity in quantities(view)]
-    # a wait of 0 has no logarithm: with few switches a trial there may be no ratio to draw
     compared = [(quantity, found) for quantity, found in compared if any(pair.estimate > 0 for pair in found.values())]
     if not compared:
         return Omitted(KEY, QUESTION, "no quantity has a ratio in every trial.")
@@ -67,8 +70,11 @@ def exhibit(view: View) -> Exhibit | Omitted:
             _forest(ax, view, {name: found[name] for name in drawn if found[name].trials})
             ax.set_title(quantity.title)
         axes[-1].set_xlabel(f"ratio to {shortened(view.names)[view.index(reference)]} (left of 1 is better)")
-    caption = _caption(reference, others, compared)
+    caption = _caption(view, reference, others, compared)
     caption += _about_gradients(view) if any(quantity.is_time for quantity, _ in compared) else ""
+    law = view.scenario.chain
+    errors = per_gradient(_gradients(view), law.alpha if law is not None else None)
+    caption += f" {errors}" if errors else ""
     caption += f" Not drawn, as all their trials diverged: {listed(lost)}." if lost else ""
     alt = f"Forest plot: ratios of {len(drawn)} samplers to {reference} with 95 % intervals, for {len(compared)} quantities."
     return Exhibit(KEY, QUESTION, caption, alt, fig, _table(reference, compared))
@@ -79,10 +85,15 @@ def reference_of(view: View) -> str:
     return view.alive[0] if view.alive and len(view.samplers) > 1 else FROZEN
 
 
-def against(view: View, quantity: Quantity, reference: str) -> dict[str, Paired]:
-    """Return the ratio of each other sampler to the reference: of the means, for times the trials' geometric mean."""
-    base, of = quantity.values[:, view.index(reference)], ratio if quantity.is_time else ratio_of_means
-    return {name: of(quantity.values[:, n], base) for n, name in enumerate(view.names) if name != reference}
+def against(view: View, quantity: Quantity, reference: str, confidence: float = CONFIDENCE) -> dict[str, Paired]:
+    """Return the ratio of the mean of each other sampler to that of the reference."""
+    others = [name for name in view.names if name != reference]
+    if quantity.values is not None:
+        base = quantity.values[:, view.index(reference)]
+        return {name: ratio_of_means(quantity.values[:, view.index(name)], base, confidence) for name in others}
+    price = view.evaluations if quantity.in_gradients else np.ones(len(view.names))
+    prices = {name: (float(price[view.index(name)]), float(price[view.index(reference)])) for name in others}
+    return {name: view.compare_waits(name, reference, prices[name], confidence).ratio for name in others}
 
 
 def _forest(ax: Axes, view: View, found: dict[str, Paired]) -> None:
@@ -114,7 +125,8 @@ def _forest(ax: Axes, view: View, found: dict[str, Paired]) -> None:
     ax.grid(visible=False, axis="y")
 
 
-def _caption(reference: str, others: list[str], compared: list[tuple[Quantity, dict[str, Paired]]]) -> str:
+def _caption(view: View, reference: str, others: list[str], compared: list[tuple[Quantity, dict[str, Paired]]]) -> str:
+    """Quote the best of each quantity, with an interval that allows for its having been chosen among all others."""
     sentences = []
     for quantity, found in compared:
         if quantity.in_gradients or quantity.title == "excess cost":
@@ -123,16 +135,23 @@ def _caption(reference: str, others: list[str], compared: list[tuple[Quantity, d
         if not real:
             continue
         best = min(real, key=lambda n: real[n].estimate)
-        pair = real[best]
+        pair = against(view, quantity, reference, confidence_of_best([1 + len(real)]))[best]
         sentences.append(
-            f"{quantity.title.split(',')[0]}: {best} has {number(pair.estimate)} times that of {reference}, {_how_sure(pair)}"
+            f"{quantity.title.split(',')[0]}: {best} has {number(pair.estimate)} times that of {reference}, "
+            f"{_how_sure(pair, chosen(list(real)))}"
         )
     text = "; ".join(sentences) or "ratios of the trials' averages"
+    if len(view.samplers) > 1:
+        text = f"at these steps ({at_steps({name: view.epsilons[name] for name in view.alive})}): {text}"
     text = text[0].upper() + text[1:]
     times = any(quantity.is_time for quantity, _ in compared)
-    kinds = "Ratios of errors and costs are ratios of the means over paired trials"
-    kinds += ", those of times geometric means of the trials' ratios" if times else ""
+    kinds = "Ratios are ratios of the means over paired trials"
+    kinds += ", those of times of restricted means of all waits" if times else ""
     return f"{text}. {kinds}; the oracle, with no error, has no place on this axis."
+
+
+def _gradients(view: View) -> dict[str, int]:
+    return {name: int(view.evaluations[view.index(name)]) for name in view.samplers}
 
 
 def _about_gradients(view: View) -> str:
@@ -146,12 +165,12 @@ def _about_gradients(view: View) -> str:
     return f"{'' if more else same}{left_out}"
 
 
-def _how_sure(pair: Paired) -> str:
+def _how_sure(pair: Paired, chosen: str) -> str:
     wins = f"smaller in {pair.wins} of {counted(pair.trials, 'trial')}"
     if not (np.isfinite(pair.low) and np.isfinite(pair.high)):
-        return f"{wins} (undecided: too few trials for an interval)"
+        return f"{wins} (undecided: {no_interval(pair.trials) if pair.trials < FEWEST else 'no interval is known'})"
     sure = "" if pair.high < 1 else " (undecided: the interval holds 1)" if pair.low <= 1 else " (worse)"
-    return f"95 % interval {interval(pair.low, pair.high)}, {wins}{sure}"
+    return f"95 % interval {interval(pair.low, pair.high)}{chosen}, {wins}{sure}"
 
 
 def _table(reference: str, compared: list[tuple[Quantity, dict[str, Paired]]]) -> Table:

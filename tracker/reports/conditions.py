@@ -7,8 +7,9 @@ import re
 from math import isnan
 from typing import TYPE_CHECKING, NamedTuple
 
+from tracker.metrics.averages import FEWEST
 from tracker.reports.compare import QUANTITIES
-from tracker.reports.words import counted, listed
+from tracker.reports.words import counted, listed, no_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,11 +85,12 @@ def _why_unknown(change: Change) -> str:
         for which, count in (("first", change.first_diverged), ("second", change.second_diverged))
         if count
     ]
-    if change.ratio.trials < 2 and diverged:
-        left = "no trial" if change.ratio.trials == 0 else "one trial"
-        return f"{listed(diverged)} diverged, and {left} is left in both"
-    if change.ratio.trials == 0:
+    trials = change.ratio.trials
+    if trials < FEWEST and diverged:
+        left = "no trial is" if trials == 0 else f"{counted(trials, 'trial')} {'is' if trials == 1 else 'are'}"
+        return f"{listed(diverged)} diverged, and {left} left in both"
+    if trials == 0:
         return "no trial has it in both runs"
-    if change.ratio.trials == 1 and not isnan(change.ratio.estimate):
-        return "one trial has no interval"
+    if trials < FEWEST and not isnan(change.ratio.estimate):
+        return no_interval(trials)
     return "it is 0 in a trial, or in all trials, of one run"

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from tracker.runs.sweeping import Outcome, Sweep
 
     Array = NDArray[np.float64]
+    World = tuple[tuple[Axis, int], ...]
+
+
+TRACKING, SQUARE = "tracking_error", "mean_square_error"  # what candidates are judged by, as a summary calls it
 
 
 class Candidate(NamedTuple):
@@ -33,6 +37,7 @@ class Candidate(NamedTuple):
     places: tuple[tuple[Axis, int], ...]
     error: Average
     outcome: Outcome
+    metric: str = TRACKING
 
     @property
     def setting(self) -> str:
@@ -47,7 +52,18 @@ class Candidate(NamedTuple):
     @property
     def errors(self) -> Array | None:
         """Of each trial, if they are known."""
-        return errors_of(self.outcome, self.sampler)
+        return errors_of(self.outcome, self.sampler, self.metric)
+
+    @property
+    def epsilon(self) -> float:
+        """Its step."""
+        keys = next(keys for keys in self.outcome.point.scenario.samplers if keys.name == self.sampler)
+        return float(keys.epsilon)
+
+    @property
+    def row(self) -> Mapping[str, Any]:
+        """What the summary says of it."""
+        return next(row for row in rows_of(self.outcome) if row["name"] == self.sampler)
 
 
 class Contest(NamedTuple):
@@ -56,7 +72,7 @@ class Contest(NamedTuple):
     candidates : of all worlds, among which the best ones were chosen
     """
 
-    world: tuple[tuple[Axis, int], ...]
+    world: World
     best: Candidate
     against: tuple[tuple[Candidate, Paired], ...]
     candidates: int
@@ -64,7 +80,7 @@ class Contest(NamedTuple):
     @property
     def where(self) -> str:
         """The world's values, e.g. "chain.alpha = 1e-4"."""
-        return ", ".join(f"{axis.address} = {ticks(axis)[n]}" for axis, n in self.world)
+        return where(self.world)
 
     @property
     def level(self) -> tuple[Candidate, ...]:
@@ -94,12 +110,17 @@ class Contest(NamedTuple):
         return gap_closed(own, still, known, confidence_of_each(self.candidates))
 
 
+def where(world: World) -> str:
+    """Return the values of a world, e.g. "chain.alpha = 1e-4"."""
+    return ", ".join(f"{axis.address} = {ticks(axis)[n]}" for axis, n in world)
+
+
 def contests(sweep: Sweep) -> tuple[Contest, ...]:
     """Return a contest for each world in which something came to an end without divergence.
 
     With 95 % the true best of every world is the one named or among those level with it (``confidence_of_best``).
     """
-    found = {world: candidates(sweep.axes, outcomes) for world, outcomes in _worlds(sweep).items()}
+    found = {world: candidates(sweep.axes, outcomes) for world, outcomes in worlds(sweep).items()}
     sizes = [len(entries) for entries in found.values()]
     confidence = confidence_of_best(sizes)
     return tuple(_contest(world, entries, confidence, sum(sizes)) for world, entries in found.items() if entries)
@@ -115,12 +136,12 @@ def confidence_of_best(sizes: Sequence[int]) -> float:
     return confidence_of_each(sum(max(0, size - 1) for size in sizes))
 
 
-def candidates(axes: Sequence[Axis], outcomes: Sequence[Outcome]) -> list[Candidate]:
+def candidates(axes: Sequence[Axis], outcomes: Sequence[Outcome], metric: str = TRACKING) -> list[Candidate]:
     """Return the samplers with their settings that came to an end in all trials; each once, though other keys are swept."""
     found: dict[tuple[str, tuple[int, ...]], Candidate] = {}
     for outcome in outcomes:
         for row in rows_of(outcome):
-            name, error = row["name"], row["tracking_error"]
+            name, error = row["name"], row[metric]
             if name in BASELINES or row["diverged"] or error["mean"] is None or outcome.state == "failed":
                 continue
             keys = next(keys for keys in outcome.point.scenario.samplers if keys.name == name)
@@ -128,7 +149,7 @@ def candidates(axes: Sequence[Axis], outcomes: Sequence[Outcome]) -> list[Candid
             places = tuple((axes[n], outcome.point.place[n]) for n in own)
             mean = Average(error["mean"], np.nan if error["stderr"] is None else error["stderr"])
             key = name, tuple(place for _, place in places)
-            found.setdefault(key, Candidate(name, places, mean, outcome))
+            found.setdefault(key, Candidate(name, places, mean, outcome, metric))
     return list(found.values())
 
 
@@ -138,10 +159,10 @@ def rows_of(outcome: Outcome) -> Sequence[Mapping[str, Any]]:
     return rows
 
 
-def errors_of(outcome: Outcome, name: str) -> Array | None:
-    """Return the tracking error of each trial of a sampler, if they are known."""
-    names = [row["name"] for row in rows_of(outcome)]
-    return outcome.errors[:, names.index(name)] if outcome.errors is not None and name in names else None
+def errors_of(outcome: Outcome, name: str, metric: str = TRACKING) -> Array | None:
+    """Return the error of each trial of a sampler, if they are known."""
+    names, errors = [row["name"] for row in rows_of(outcome)], outcome.errors if metric == TRACKING else outcome.squares
+    return errors[:, names.index(name)] if errors is not None and name in names else None
 
 
 def _concerns(axis: Axis, keys: Any) -> bool:
@@ -150,8 +171,9 @@ def _concerns(axis: Axis, keys: Any) -> bool:
     return len(parts) < 2 or parts[1] == keys.name or (parts[1] == "*" and hasattr(keys, parts[-1]))
 
 
-def _worlds(sweep: Sweep) -> dict[tuple[tuple[Axis, int], ...], list[Outcome]]:
-    found: dict[tuple[tuple[Axis, int], ...], list[Outcome]] = {}
+def worlds(sweep: Sweep) -> dict[World, list[Outcome]]:
+    """Return the points by what is swept and not the samplers' own."""
+    found: dict[World, list[Outcome]] = {}
     for outcome in sweep.outcomes:
         pairs = zip(sweep.axes, outcome.point.place, strict=True)
         world = tuple((axis, n) for axis, n in pairs if not is_choice(axis))
@@ -159,16 +181,14 @@ def _worlds(sweep: Sweep) -> dict[tuple[tuple[Axis, int], ...], list[Outcome]]:
     return found
 
 
-def _contest(
-    world: tuple[tuple[Axis, int], ...], entries: Sequence[Candidate], confidence: float, candidates: int
-) -> Contest:
+def _contest(world: World, entries: Sequence[Candidate], confidence: float, candidates: int) -> Contest:
     best = min(entries, key=lambda one: one.error.mean)
-    against = [(other, _against(best, other, confidence)) for other in entries if other is not best]
+    against = [(other, paired(best, other, confidence)) for other in entries if other is not best]
     return Contest(world, best, tuple(against), candidates)
 
 
-def _against(best: Candidate, other: Candidate, confidence: float) -> Paired:
-    """Compare trial by trial, or by the standard errors where the trials are not known."""
+def paired(best: Candidate, other: Candidate, confidence: float) -> Paired:
+    """Compare trial by trial two candidates of one world, or by the standard errors where the trials are not known."""
     one, two = best.errors, other.errors
     if one is not None and two is not None:
         return ratio_of_means(one, two, confidence)

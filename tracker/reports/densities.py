@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tracker.metrics.distances import w1
+from tracker.metrics.effective import effective_draws
 from tracker.names import BASELINES
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.one_trial import has_twins
 from tracker.reports.style import INK, LONGEST_TITLE, MUTED, figure, legend, shortened, some
-from tracker.reports.words import number
+from tracker.reports.words import listed, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +29,7 @@ BINS = 60
 MOST_STEPS = 2048  # of which the law of a sampler's own points is computed
 MOST_SAMPLES = 200_000  # per sampler and mode: W1 of more would only take longer
 FEWEST = 50
+LAW_POINTS = 1000  # of the grid on which the noise of W1 is simulated
 MOST_PANELS = 6  # modes that are drawn; the table has all
 
 
@@ -57,7 +59,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
     found = {(name, x): samples(view, name, x) for name in view.names for x in range(len(view.modes))}
     if max(found[name, x].size for name, x in found if name not in BASELINES) < FEWEST:
         return Omitted(KEY, QUESTION, f"fewer than {FEWEST} recorded points in each mode.")
-    distances = {key: w1(s, laws[key[1]].gibbs.points, laws[key[1]].gibbs.cdf) for key, s in found.items() if s.size}
+    distances = {key: _distance(view, *key, s, gibbs[key[1]]) for key, s in found.items() if s.size}
     drawn = some(len(view.modes), MOST_PANELS)
     with figure(height=0.7 + 1.75 * len(drawn)) as fig:
         axes = fig.subplots(len(drawn), 1, sharex=True, squeeze=False)[:, 0]
@@ -69,6 +71,33 @@ def exhibit(view: View) -> Exhibit | Omitted:
     return Exhibit(
         KEY, QUESTION, _caption(view, distances, laws, exact), _alt(view), fig, _table(view, distances, found)
     )
+
+
+class Distance(NamedTuple):
+    """W1 of a sample to a law, how many independent draws the sample is worth, and what W1 a perfect sample of as many has.
+
+    draws : nan for what never moves
+    noise : the 95 % quantile of W1 for so many independent draws from the law itself; nan where draws are
+    """
+
+    w1: float
+    draws: float
+    noise: float
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the sample is further from the law than chance explains."""
+        return self.w1 > self.noise
+
+
+def _distance(view: View, name: str, x: int, sample: Array, law: Marginal) -> Distance:
+    from tracker.convergence.distances import w1_quantile
+
+    draws = effective_draws(view.arrays["theta"][:, view.index(name), :, view.coordinate], _here(view, name, x))
+    step = max(1, law.points.size // LAW_POINTS)  # an even grid: what the quantile is taken on
+    size = max(1, round(draws)) if np.isfinite(draws) else 0
+    noise = w1_quantile(law.cdf[::step], law.points[::step], size) if size else float("nan")
+    return Distance(w1(sample, law.points, law.cdf), draws, noise)
 
 
 class OwnLaws(NamedTuple):
@@ -115,11 +144,15 @@ def _law_of_records(view: View, name: str) -> list[Marginal | None]:
 
 def samples(view: View, name: str, x: int) -> Array:
     """Return the recorded values of the coordinate while mode x held, after the start and the burn-in, evenly thinned."""
+    values = view.arrays["theta"][:, view.index(name), :, view.coordinate][_here(view, name, x)]
+    return np.asarray(values[:: max(1, -(-len(values) // MOST_SAMPLES))])
+
+
+def _here(view: View, name: str, x: int) -> NDArray[np.bool_]:
+    """Which records count, shape (T, R)."""
     n = view.index(name)
     here = (view.arrays["mode"] == x) & view.averaged & view.kept[:, n, np.newaxis] & (view.recorded > 0)
-    values = view.arrays["theta"][:, n, :, view.coordinate][here]
-    values = values[np.isfinite(values)]
-    return np.asarray(values[:: max(1, -(-len(values) // MOST_SAMPLES))])
+    return np.asarray(here & np.isfinite(view.arrays["theta"][:, n, :, view.coordinate]))
 
 
 def _limits(laws: list[Laws], found: dict[tuple[str, int], Array]) -> tuple[float, float]:
@@ -174,15 +207,12 @@ def _panel(
     ax.set_title(f"while {mode} holds" if len(view.modes) > 1 else mode)
 
 
-def _caption(view: View, distances: dict[tuple[str, int], float], laws: list[Laws], exact: OwnLaws) -> str:
+def _caption(view: View, distances: dict[tuple[str, int], Distance], laws: list[Laws], exact: OwnLaws) -> str:
     by_name = {name: [distances[key] for key in distances if key[0] == name] for name in view.samplers}
-    known = {name: max(values) for name, values in by_name.items() if values}
-    best, last = min(known, key=lambda n: known[n]), max(known, key=lambda n: known[n])
+    known = {name: max(found, key=lambda one: one.w1) for name, found in by_name.items() if found}
     spread = float(np.sqrt(max(_variance(law.gibbs) for law in laws)))
-    text = f"W1 from Gibbs' law of the mode, in its worst mode: {number(known[best])} for {best}"
-    if best != last:
-        text += f", {number(known[last])} for {last}"
-    text += f", where the law itself has a standard deviation of {number(spread)}"
+    text = f"W1 from Gibbs' law of the mode, in its worst mode: {_nearest(known)}"
+    text += f"; the law itself has a standard deviation of {number(spread)}"
     if len(view.modes) > 1:
         text += "; right after a switch a sampler is elsewhere, so the distance holds lag as well as discretisation"
         if has_twins(view):
@@ -194,6 +224,27 @@ def _caption(view: View, distances: dict[tuple[str, int], float], laws: list[Law
     if len(view.modes) > MOST_PANELS:
         text += f"; {MOST_PANELS} of the {len(view.modes)} modes are drawn, the table has all"
     return f"{text}."
+
+
+def _nearest(known: dict[str, Distance]) -> str:
+    """Tell the smallest and the largest distance, each with what chance explains; rank them only where that leaves no doubt.
+
+    By the triangle inequality the sampler's own law is as far from Gibbs' as its sample, give or take the sample's noise.
+    """
+    best, last = min(known, key=lambda n: known[n].w1), max(known, key=lambda n: known[n].w1)
+    shown = [name for name in known if name in (best, last)]  # in the order of the file
+    parts = [
+        f"{number(known[name].w1)} for {name} (a perfect sample of its {number(known[name].draws, 2)} effective draws: up to "
+        f"{number(known[name].noise, 2)})"
+        for name in shown
+    ]
+    told = [name for name, one in known.items() if one.is_told]
+    if best != last and known[best].w1 + known[best].noise < known[last].w1 - known[last].noise:
+        return f"{', '.join(parts)}, so {best} is nearer to it than {last}"
+    if not told:
+        return f"{', '.join(parts)}: {'none' if len(known) > 1 else 'it'} is {'' if len(known) > 1 else 'not '}told from the law by so few draws"
+    rest = ", and which is nearer is not told" if len(known) > 1 else ""
+    return f"{', '.join(parts)}: further than chance explains for {listed(told)}{rest}"
 
 
 def _variance(law: Marginal) -> float:
@@ -210,13 +261,22 @@ def _alt(view: View) -> str:
     )
 
 
-def _table(view: View, distances: dict[tuple[str, int], float], found: dict[tuple[str, int], Array]) -> Table:
+def _table(view: View, distances: dict[tuple[str, int], Distance], found: dict[tuple[str, int], Array]) -> Table:
     rows = tuple(
-        (name, mode, distances.get((name, x)), float(sample.mean()) if sample.size else None,
+        (name, mode, *distances.get((name, x), (None, None, None)), float(sample.mean()) if sample.size else None,
          float(sample.std()) if sample.size else None, sample.size)
         for name in view.names
         for x, mode in enumerate(view.mode_names)
         for sample in (found[name, x],)
     )  # fmt: skip
-    columns = ("sampler", "mode", "W1 to Gibbs", "mean", "standard deviation", "points")
+    columns = (
+        "sampler",
+        "mode",
+        "W1 to Gibbs",
+        "effective draws",
+        "W1 of a perfect sample, 95 %",
+        "mean",
+        "standard deviation",
+        "points",
+    )
     return Table(columns, rows)

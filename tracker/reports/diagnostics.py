@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracker import skew
 from tracker.metrics.averages import distance_to_nearest
 from tracker.metrics.skewness import noise_ratio
 from tracker.reports.exhibit import Exhibit, Table
 from tracker.reports.style import MUTED, RULE, figure, log_axis
-from tracker.reports.words import counted, listed, number
+from tracker.reports.words import listed, number
+from tracker.runs.steps import LOOKED_AT, final_skews
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 KEY, QUESTION = "diagnostics", "Is anything wrong with the run?"
-LOOKED_AT = 50  # trials whose S enters the noise ratio, and whose records are recomputed
-LIMITS_AT = 10  # different S of these that enter the stability limit
 SMALLEST = 1e-6  # of the axes
-FEW_RECORDS = 2  # after burn-in: an average over no more is one of moments, not of time
 AS_STIFF = 1.0 - 1e-6  # of the largest curvature: directions that share it count as one
 
 
@@ -49,23 +46,20 @@ class Health:
 def health(view: View) -> dict[str, Health]:
     """Return the state of each sampler."""
     from tracker.limits import curvature, gradient_noise
-    from tracker.scenario.stability import least_limit, linearised
 
     points = [(mode.cost, point) for mode in view.modes for point in mode.minimisers]
     noises = [gradient_noise(*pair) for pair in points]
     directions = [_stiffest(curvature(*pair)) for pair in points]
-    nearby = [one for pair in zip(view.scenario.modes, view.modes, strict=True) for one in linearised(*pair)]
     found = {}
     for keys in view.scenario.samplers:
-        epsilon, skews = keys.epsilon, _skews(view, keys.name)
+        epsilon, skews = keys.epsilon, final_skews(view.arrays, view.index(keys.name), view.scenario.dimension)
         stiff, every = [], []
         for S, beta in product(skews, _temperatures(view, keys)):  # one of them stands still
             stiff.append(
                 max(_noise_along(U, S, Sigma, epsilon, beta) for U, Sigma in zip(directions, noises, strict=True))
             )
             every.append(max(noise_ratio(S, Sigma, epsilon, beta) for Sigma in noises))
-        limits = [least_limit(nearby, S) for S in _different(skews)]
-        step = max((_over(epsilon, limit) for limit in limits if not np.isnan(limit)), default=float("nan"))
+        step = view.steps_over_limits[keys.name]
         found[keys.name] = Health(float(max(stiff)), float(np.median(stiff)), float(max(every)), step)
     return found
 
@@ -78,10 +72,6 @@ def _temperatures(view: View, keys: Any) -> list[float]:
     sigma = view.arrays["sigma"][:LOOKED_AT, names.index(keys.name), -1]
     with np.errstate(divide="ignore"):
         return list(float(keys.beta) / sigma[np.isfinite(sigma)] ** 2) or [float(keys.beta)]
-
-
-def _different(skews: list[Array]) -> list[Array]:
-    return list(np.unique(skews, axis=0)[:LIMITS_AT])
 
 
 def _stiffest(H: Array) -> Array:
@@ -97,18 +87,6 @@ def _noise_along(U: Array, S: Array, Sigma: Array, epsilon: float, beta: float) 
     M = np.eye(len(S)) + S
     n = U.shape[1]
     return noise_ratio(np.zeros((n, n)), U.T @ M @ Sigma @ M.T @ U, epsilon, beta)
-
-
-def _over(epsilon: float, limit: float) -> float:
-    return epsilon / limit if limit > 0.0 else float("inf")
-
-
-def _skews(view: View, name: str) -> list[Array]:
-    """S at the end of the first trials, or 0."""
-    N = view.scenario.dimension
-    pairs = view.arrays["final_skew"][:LOOKED_AT, view.index(name)]
-    pairs = pairs[np.isfinite(pairs).all(axis=1)] if N > 1 else pairs[:0]
-    return [skew.from_pairs(row, N) for row in pairs] or [np.zeros((N, N))]
 
 
 def recomputed_difference(view: View) -> float | None:
@@ -173,12 +151,6 @@ def _caption(view: View, found: dict[str, Health]) -> str:
     diverged = sum(int(view.summary[name]["diverged"]) for name in view.samplers)
     total = view.trials * len(view.samplers)
     parts = [*_about_noise(found), *_about_steps(view, found), f"{diverged or 'none'} of {total} trials diverged"]
-    records = int(view.averaged.sum())
-    if records <= FEW_RECORDS:
-        parts.append(
-            f"excess costs mean little: they rest on {counted(records, 'record')} of each trial "
-            f"(record_every = {view.scenario.record_every})"
-        )
     difference = recomputed_difference(view)
     if difference is not None:
         parts.append(
@@ -213,7 +185,13 @@ def _about_steps(view: View, found: dict[str, Health]) -> list[str]:
         if np.nan_to_num(view.arrays["final_skew"][:, : len(found)]).any()
         else ""
     )
-    return [f"the step nearest to its limit is at {number(known[nearest])} of it ({nearest}){with_S}"]
+    from tracker.scenario.switching import switched_systems
+
+    words = [f"the step nearest to the limit of a mode alone is at {number(known[nearest])} of it ({nearest}){with_S}"]
+    switched = [row.sampler for row in switched_systems(view.scenario) if row.sentence]
+    if switched:
+        words.append(f"switched by the chain, {listed(switched)} {'is' if len(switched) == 1 else 'are'} unstable")
+    return words
 
 
 def _table(view: View, found: dict[str, Health]) -> Table:

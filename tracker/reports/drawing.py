@@ -5,9 +5,13 @@ from __future__ import annotations
 import html
 import io
 import re
+from errno import EEXIST
 from typing import TYPE_CHECKING, Literal
 
+from tracker.regular import open_regular, stands_there
 from tracker.reports.style import COLOURS, INK, MUTED, PAPER, RULE, SETTINGS, without_warnings
+from tracker.runs import files
+from tracker.runs.seals import SEALS, with_seal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,8 +84,19 @@ def _move_inside(figure: Figure) -> None:
 
 
 def write_figure(figure: Figure, path: Path, kind: Format) -> None:
-    """Write ``figure`` to ``path``."""
-    path.write_bytes(figure_bytes(figure, kind))
+    """Write ``figure`` to ``path``, in the place of another figure only, and never through a link."""
+    begins = SEALS[kind].begins
+    if stands_there(path) and not _begins_with(path, begins):
+        raise FileExistsError(EEXIST, "is no figure, and would be overwritten: choose another folder", str(path))
+    files.write_file(path, with_seal(figure_bytes(figure, kind), kind), lasting=False)
+
+
+def _begins_with(path: Path, begins: bytes) -> bool:
+    try:
+        with open_regular(path) as file:
+            return file.read(len(begins)) in (begins, b"")
+    except OSError:
+        return False
 
 
 def inline_svg(figure: Figure, key: str, alt: str) -> str:

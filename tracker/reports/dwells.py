@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from tracker import chain
+from tracker.metrics.families import Family, family
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.style import INK, MARKERS, figure, legend, log_axis, mode_colours
-from tracker.reports.words import interval, listed, number
+from tracker.reports.words import counted, interval, listed, number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 KEY, QUESTION = "dwell-times", "Did the hidden chain behave as its law says?"
-SUSPICIOUS = 1e-3  # a p-value below it is worth a warning
+SUSPICIOUS = 1e-3  # a p-value below it, corrected for the number of tests, is worth a warning
 
 
 def counts_of(view: View) -> DwellCounts | None:
@@ -71,16 +72,37 @@ def survival(counts: DwellCounts, x: int) -> tuple[Array, Array]:
     return np.asarray(counts.edges[1 : used + 1] - 1.0), np.asarray(alive)
 
 
+class Tests(NamedTuple):
+    """Two tests of each mode: is it left as often as alpha and Q say, and with the same chance at every age; p-values (X,)."""
+
+    rate: Array
+    age: Array
+
+    @property
+    def together(self) -> Family:
+        """All tests that could be made."""
+        return family([*self.rate.tolist(), *self.age.tolist()])
+
+
+def tests_of(view: View, counts: DwellCounts) -> Tests:
+    """Return the p-values of both tests in every mode."""
+    return Tests(chain.rate_test(counts, _leaving(view)), np.asarray(chain.hazard_test(counts).p_value))
+
+
 def suspicions(view: View, counts: DwellCounts) -> list[str]:
-    """Return a clause for each mode and test that a chain with the given law would hardly fail."""
-    found = []
-    rates = chain.rate_test(counts, _leaving(view))
-    for mode, rate, ages in zip(view.mode_names, rates, chain.hazard_test(counts).p_value, strict=True):
-        if rate < SUSPICIOUS:
-            found.append(f"{mode} is not left as often as alpha and Q say (p = {number(float(rate), 2)})")
-        if ages < SUSPICIOUS:
-            found.append(f"the visits to {mode} do not look geometric (p = {number(float(ages), 2)})")
+    """Return a clause for each mode and test that a chain with the given law would hardly fail, however many tests there are."""
+    tests = tests_of(view, counts)
+    together, found = tests.together, []
+    for mode, rate, ages in zip(view.mode_names, tests.rate, tests.age, strict=True):
+        if together.correct(float(rate)) < SUSPICIOUS:
+            found.append(f"{mode} is not left as often as alpha and Q say ({_worth(float(rate), together)})")
+        if together.correct(float(ages)) < SUSPICIOUS:
+            found.append(f"the visits to {mode} do not look geometric ({_worth(float(ages), together)})")
     return found
+
+
+def _worth(p_value: float, together: Family) -> str:
+    return f"p = {number(together.correct(p_value), 2)}, corrected for {counted(together.tests, 'test')}"
 
 
 def _leaving(view: View) -> Array:
@@ -94,14 +116,12 @@ def _caption(view: View, counts: DwellCounts, estimate: Estimate, leaving: Array
         f"{mode} {number(estimate.mean_dwell[x])} (law: {number(1 / leaving[x]) if leaving[x] > 0 else '∞'})"
         for x, mode in enumerate(view.mode_names)
     ]
-    rates, ages = chain.rate_test(counts, leaving), chain.hazard_test(counts).p_value
+    tests = tests_of(view, counts)
     test = listed(suspicions(view, counts))
     if not test:
-        test = f"the mean is what the law says, as far as the data tell (smallest p = {number(float(np.nanmin(rates)), 2)})"
-        if np.isfinite(ages).any():
-            test += (
-                f", and the chance to leave the same at every age (smallest p = {number(float(np.nanmin(ages)), 2)})"
-            )
+        same = ", and the chance to leave the same at every age" if np.isfinite(tests.age).any() else ""
+        worth = f"smallest p of {counted(tests.together.tests, 'test')}, times {tests.together.tests}"
+        test = f"the mean is what the law says{same}, as far as the data tell ({worth}: {number(tests.together.corrected, 2)})"
     total = int(counts.completed.sum())
     return f"Mean visit in steps from {total} completed visits, unfinished ones included: {listed(parts)}; {test}."
 

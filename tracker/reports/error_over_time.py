@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.metrics.averages import curve_over_trials
+from tracker.metrics.averages import FEWEST, curve_over_trials
 from tracker.names import FROZEN, ORACLE
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
 from tracker.reports.style import figure, legend, steps_axis
-from tracker.reports.words import number
+from tracker.reports.words import no_interval, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,19 +59,19 @@ def banded(view: View, quantity: str, name: str, groups: NDArray[np.int64]) -> C
     trace, kept = view.arrays[quantity][:, n], view.kept[:, n]
     trace = trace if kept.all() else trace[kept]
     widths = np.diff(np.r_[groups, trace.shape[1]])
-    return curve_over_trials(np.add.reduceat(trace, groups, axis=1) / widths)
+    return curve_over_trials(np.add.reduceat(trace, groups, axis=1) / widths, "positive")
 
 
 def _draw(ax: Axes, view: View, middle: Array, curves: dict[str, Curve]) -> str:
     """Draw the curves; return what the title must say of the scale."""
     for name, curve in curves.items():
-        look, mean, reach = view.looks[name], curve.mean, curve.reach
+        look, mean, (low, high) = view.looks[name], curve.mean, curve.interval
         ax.plot(middle, mean, color=look.color, linestyle=look.linestyle, label=name)
-        if name in view.samplers and np.isfinite(reach).any():
-            ax.fill_between(middle, mean - reach, mean + reach, color=look.color, alpha=0.12, linewidth=0)
-    if (low := _floor_of_logarithm(view, curves)) > 0.0:
+        if name in view.samplers and np.isfinite(low).any():
+            ax.fill_between(middle, low, high, color=look.color, alpha=0.12, linewidth=0)
+    if (lowest := _floor_of_logarithm(view, curves)) > 0.0:
         ax.set_yscale("log")
-        ax.set_ylim(0.7 * low, 1.5 * max(float(np.nanmax(curve.mean, initial=0.0)) for curve in curves.values()))
+        ax.set_ylim(0.7 * lowest, 1.5 * max(float(np.nanmax(curve.mean, initial=0.0)) for curve in curves.values()))
         return ", logarithmic (the oracle's is 0)"
     top = max(_top(curve.mean) for curve in curves.values())
     ax.set_ylim(min(0.0, -0.02 * top), 1.1 * top or 1.0)
@@ -107,7 +107,7 @@ def _caption(view: View, error: dict[str, Curve], bins: int) -> str:
     among = (
         f"from {number(own[best])} ({best}) to {number(own[worst])} ({worst})" if best != worst else number(own[best])
     )
-    bands = "bands are 95 % intervals over trials" if view.trials > 1 else "one trial gives no band"
+    bands = "bands are 95 % intervals over trials" if view.trials >= FEWEST else f"no bands: {no_interval(view.trials)}"
     return (
         f"In the second half of the run the error is {among}, against {number(late.get(FROZEN))} for standing still "
         f"and {number(late.get(ORACLE))} for knowing the mode; {bands}."

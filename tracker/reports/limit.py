@@ -35,6 +35,7 @@ QUESTIONS = {
 def section(verdict: Verdict, *, alone: bool = False) -> Section:
     """Return the part of a page that shows a verdict; ``alone``: on a page of its own, whose box has the verdicts already."""
     items: tuple[Item, ...] = (error_exhibit(verdict), law_exhibit(verdict), regime_exhibit(verdict), _table(verdict))
+    items += _steps(verdict)
     heading = f"The limit of {verdict.sampler} as epsilon goes to 0"
     above = ("limit: ", "implementation: ", "order: ") if alone else ()
     lines = [line[:1].upper() + line[1:] + "." for line in verdict.statements if not line.startswith(above)]
@@ -236,3 +237,20 @@ def _table(verdict: Verdict) -> Shown:
         (o.name, o.limit, o.algorithm[0], o.algorithm[-1], o.error[-1], _slope(o)) for o in verdict.observables
     )
     return Shown("Every statistic, in the limit and for the algorithm.", Table(columns, rows))
+
+
+def _steps(verdict: Verdict) -> tuple[Item, ...]:
+    """The statistics of single steps; nothing where there are none, which a note explains."""
+    from tracker.convergence.words import sight
+
+    if not verdict.residuals:
+        return ()
+    rows = tuple(
+        (each.name, "exact" if each.z is None else each.z, "rejected" if each.rejected else "agrees")
+        for each in verdict.residuals
+    )
+    caption = (
+        f"Every single step of the engine at epsilon = {verdict.epsilons[0]:g}: z is a standard normal number for the right "
+        f"engine; {sight(verdict)}."
+    )
+    return (Shown(caption, Table(("statistic of single steps", "z", "verdict"), rows)),)

@@ -55,7 +55,7 @@ def scenario_html(scenario: Scenario) -> str:
     samplers = [(s.name, s.kind, s.epsilon, float(s.beta)) for s in scenario.samplers]
     about = f"<p>{escape(scenario.description)}</p>" if scenario.description else ""
     return (
-        f"<div><h4>{escape(scenario.name)}</h4>{about}{_table(('', ''), facts)}"
+        f"<div><h4>{escape(scenario.name)}</h4>{about}{_table(('what', 'value'), facts)}"
         f"{_table(('mode', 'cost'), modes)}{_table(('sampler', 'kind', 'epsilon', 'beta'), samplers)}</div>"
     )
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from errno import EEXIST
+from errno import EEXIST, EISDIR
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from threadpoolctl import threadpool_limits
 
+from tracker.regular import read_regular, stands_there
 from tracker.reports.drawing import inline_svg, write_figure
 from tracker.reports.exhibit import Cell, Exhibit, Listing, Omitted, Section, Shown, Verdict
 from tracker.reports.words import DASH, number
+from tracker.runs import files
+from tracker.runs.seals import has_seal, is_sealed, with_seal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -23,7 +26,9 @@ if TYPE_CHECKING:
     from tracker.reports.exhibit import Item
 
 
-DOCTYPE = b"<!doctype html>"
+LARGEST_PAGE = 200_000_000  # bytes
+# what every page of ours has in its head, also those from before pages were sealed
+OLD_HEAD = b"""<meta http-equiv="Content-Security-Policy" content="default-src 'none';"""
 
 
 def render(title: str, subtitle: str, sections: Sequence[Section], verdict: Verdict | None = None) -> str:
@@ -43,16 +48,30 @@ def render(title: str, subtitle: str, sections: Sequence[Section], verdict: Verd
 
 def write(path: Path, make: Callable[[], str]) -> None:
     """Write the page that ``make`` returns; FileExistsError, before it is made, where something else stands in its place."""
-    if path.is_file() and path.read_bytes()[: len(DOCTYPE)].lower() not in (DOCTYPE, b""):
+    if stands_there(path) and not _may_go(path):
         raise FileExistsError(EEXIST, "is no page, and would be overwritten: give the page another name", str(path))
     with threadpool_limits(1, user_api="blas"):  # many small matrices: threads would only wait for each other
         page = make()
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page, encoding="utf-8", newline="\n")
+    files.write_file(path, with_seal(page.encode(), "html"), lasting=False)
+
+
+def _may_go(path: Path) -> bool:
+    """Tell whether what stands there is empty or a page of ours: sealed and unchanged, or from before pages were sealed."""
+    if path.is_dir():
+        raise IsADirectoryError(EISDIR, "is a folder: give the page another name", str(path))
+    try:
+        data = read_regular(path, LARGEST_PAGE)
+    except OSError:
+        return False
+    unsealed = OLD_HEAD in data[:1000] and not has_seal(data, "html")
+    return not data or is_sealed(data, "html") or unsealed
 
 
 def write_each(items: Iterable[Item], folder: Path, kind: Format) -> list[Path]:
     """Write the figure of each exhibit to a file of its own; return their names."""
+    if folder.is_symlink():
+        raise FileExistsError(EEXIST, "is a symbolic link: figures are not written through it", str(folder))
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for item in items:

@@ -62,7 +62,8 @@ def sections_of(numbers: Numbers, grid: tuple[Array, Array, Array]) -> tuple[Sec
 def _claims(numbers: Numbers) -> Section:
     tables = (
         Shown(
-            f"{claim.claim}: {claim.mark} {claim.short}", Table(("", "mean, or difference [95 %], p"), claim.evidence)
+            f"{claim.claim}: {claim.mark} {claim.short}",
+            Table(("what", "mean, or difference [95 %], p"), claim.evidence),
         )
         for claim in claims(numbers)
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracker.metrics.averages import half_width, over_trials
+from tracker.metrics.averages import mean_interval, over_trials
 from tracker.reports.style import COLOURS, INK, LINES, MUTED, WIDTH, Look, figure, legend, log_axis
 
 if TYPE_CHECKING:
@@ -132,7 +132,8 @@ def intervals(
         axes: Any = drawn.subplots()
         for row, (name, sample) in enumerate(zip(names, values, strict=True)):
             mean, stderr = over_trials(sample)
-            reach = half_width(stderr, np.isfinite(sample).sum())
+            low, high = mean_interval(mean, stderr, np.isfinite(sample).sum(), "positive" if log else "any")
+            reach = np.nan_to_num([[mean - low], [high - mean]])
             axes.errorbar(mean, row, xerr=reach, fmt=LOOKS[name].marker, color=LOOKS[name].color, capsize=2.5)
         if reference is not None:
             axes.axvline(reference, color=INK, linewidth=0.9, linestyle=(0, (6, 3)))

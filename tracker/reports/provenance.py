@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -44,7 +43,7 @@ def repeated_by(command: str, scenario: Scenario, rows: Sequence[tuple[str, str]
     items: tuple[Item, ...] = (
         Shown(
             "The same scenario and versions on the same machine give the same result, bit for bit.",
-            Table(("", ""), tuple(rows)),
+            Table(("what", "value"), tuple(rows)),
         ),
         Listing(f"Save the scenario below as a file{beside} and run it:", f"{command} {scenario.name}.toml"),
         Listing(f"{scenario.name}.toml", scenario.toml(), folded=True),
@@ -55,8 +54,7 @@ def repeated_by(command: str, scenario: Scenario, rows: Sequence[tuple[str, str]
 def versions(manifest: Path | None) -> dict[str, str]:
     """Return the versions with which a result was made, as its manifest says, or those of now for one in memory."""
     from tracker.runs.identity import versions as versions_now
+    from tracker.runs.ownership import manifest_in
 
-    if manifest is None or not manifest.is_file():
-        return dict(versions_now())
-    found = json.loads(manifest.read_bytes())
-    return {str(package): str(version) for package, version in found.get("versions", {}).items()}
+    found = manifest_in(manifest.parent, manifest.name) if manifest is not None else None
+    return dict(found.versions) if found is not None else dict(versions_now())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.metrics.averages import Budget, half_width
+from tracker.metrics.averages import Budget, mean_interval
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.style import INK, MUTED, RULE, figure, legend, log_axis
 from tracker.reports.words import listed, number, plain
@@ -29,7 +29,6 @@ PLACE = "best_step: "  # in front of its own messages
 ROOM = 0.12  # of the height, for a label
 WANTED = "stationary"  # what messages call the theory
 MOST_ABOVE = 20.0  # times the least error: what is higher does not set the scale
-NOT_FOUND = 1e-8  # of the stability limit: a least error at a smaller step is one of rounding
 LITTLE = 0.01  # of the error that another step would save: not worth a word
 SPLIT_FAILS = 0.25  # of the error left over by the four leading terms: they do not describe it
 
@@ -54,7 +53,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
     if view.scenario.chain is None:
         reason = "the modes follow a schedule." if view.scenario.schedule is not None else "one mode never switches."
         return Omitted(KEY, QUESTION, reason)
-    known, unknown = theories(view)
+    known, unknown = view.theories
     with figure(height=1.9 if not known else 4.4) as fig:
         axes = np.atleast_1d(fig.subplots(1 + bool(known), 1, height_ratios=[1.0, 2.6] if known else [1.0]))
         _scale(axes[0], view)
@@ -95,25 +94,17 @@ def theory(view: View, name: str) -> Theory:
     if np.isnan(total := error(problem, epsilon)):
         raise ValueError(TOO_FLAT)
     budget = Budget(floor, quiet * epsilon, (noise - quiet) * epsilon, lag * alpha / epsilon, total)
-    return Theory(problem, limit, budget, *_best(view, name, limit))
+    return Theory(problem, limit, budget, *_best(view, name))
 
 
-def _best(view: View, name: str, limit: float) -> tuple[float, float, str]:
+def _best(view: View, name: str) -> tuple[float, float, str]:
     """The best step and the error there, or nan and the reason."""
     from tracker.limits import best_step
 
     try:
         best = best_step(view.scenario, name)
     except (ValueError, ArithmeticError) as problem:
-        why = str(problem)
-        told = why.startswith(PLACE)  # else it is the root finder's: the error is level, but for rounding
-        return (
-            float("nan"),
-            float("nan"),
-            why.removeprefix(PLACE) if told else "none was found below the stability limit",
-        )
-    if best.epsilon < NOT_FOUND * limit:
-        return float("nan"), float("nan"), f"the error still falls at epsilon = {best.epsilon:.1g}"
+        return float("nan"), float("nan"), str(problem).removeprefix(PLACE)
     return best.epsilon, best.mean_square_error, ""
 
 
@@ -161,11 +152,13 @@ def _curves(ax: Axes, view: View, known: dict[str, Theory]) -> None:
         ax.plot(steps, errors, color=look.color, linestyle=look.linestyle)
         ax.plot([t.best], [t.least], "*", color=look.color, markersize=10)  # nan is not drawn
         if row["mean"] is not None:
-            reach = 0.0 if row["stderr"] is None else float(half_width(row["stderr"], view.lasting(name)))
+            stderr = np.nan if row["stderr"] is None else row["stderr"]
+            lower, upper = mean_interval(row["mean"], stderr, view.lasting(name), "positive")
+            reach = np.nan_to_num([[row["mean"] - lower], [upper - row["mean"]]])
             ax.errorbar(
                 [t.problem.epsilon],
                 [row["mean"]],
-                yerr=[reach],
+                yerr=reach,
                 fmt=look.marker,
                 color=look.color,
                 markeredgecolor=INK,

@@ -20,10 +20,12 @@ from tracker.reports import (
     switches,
 )
 from tracker.reports.exhibit import Exhibit, Omitted, Section, Shown, Table
+from tracker.reports.own_step import own_steps
 from tracker.reports.page import render, write, write_each
+from tracker.reports.steps import evaluations, over_limit, with_steps
 from tracker.reports.verdict import closed_gap, verdict
 from tracker.reports.view import View
-from tracker.reports.words import average, counted, number, percent
+from tracker.reports.words import average, counted, number, percent, plain
 
 if TYPE_CHECKING:
     from tracker.reports.diagnostics import Health
@@ -48,9 +50,14 @@ def report(run: Run) -> str:
 
 def sections(view: View, health: dict[str, Health]) -> list[Section]:
     """Return the exhibits in their order."""
-    found = [Section(heading, (), tuple(part.exhibit(view) for part in parts)) for heading, parts in PARTS]
-    trust = Section("Can I trust it?", (), (skew_path.exhibit(view), diagnostics.exhibit(view, health)))
-    return [*found, trust]
+    drawn = {heading: [part.exhibit(view) for part in parts] for heading, parts in PARTS}
+    drawn["Can I trust it?"] = [skew_path.exhibit(view), diagnostics.exhibit(view, health)]
+    own = own_steps(view)
+    beside = {"Which sampler?": (own,) if own is not None else ()}
+    return [
+        Section(heading, (), (*(with_steps(item, view) for item in items), *beside.get(heading, ())))
+        for heading, items in drawn.items()
+    ]
 
 
 def exhibits(run: Run) -> list[Exhibit | Omitted]:
@@ -85,12 +92,16 @@ def overview(view: View) -> Shown:
         row = view.summary[name]
         inside = row["inside_target"]["mean"] if row["inside_target"] else None
         rows.append((
-            name, average(row["tracking_error"]), percent(closed_gap(view, name).estimate), average(row["excess_cost"]),
+            name, plain(view.epsilons[name]) if name in view.epsilons else None, over_limit(view.steps_over_limits.get(name)) if name in view.epsilons else None,
+            evaluations(row["evaluations"]), average(row["tracking_error"]), percent(closed_gap(view, name).estimate), average(row["excess_cost"]),
             percent(inside), number(row["recovery"]["median"]), row["diverged"],
         ))  # fmt: skip
-    columns = ("sampler", "tracking error", "gap closed", "excess cost", "in target", "recovery", "diverged")
+    columns = (
+        "sampler", "ε", "ε / its limit", "a step evaluates", "tracking error", "gap closed", "excess cost", "in target", "recovery", "diverged",
+    )  # fmt: skip
     caption = (
-        "Averages over time and trials, ± standard errors over trials; recovery is the median number of steps from a switch to the "
-        "target. frozen stands still, oracle knows the mode."
+        "Averages over time and trials, ± standard errors over trials; recovery is the median number of steps from a switch that "
+        "led out of the target to the target. The limit of a step ε is the largest that is mean-square stable in each mode alone. "
+        "frozen stands still, oracle knows the mode."
     )
     return Shown(caption, Table(columns, tuple(rows)))

@@ -38,11 +38,9 @@ def exhibit(view: View) -> Exhibit | Omitted:
     with figure(height=2.9) as fig:
         ax = fig.subplots()
         for name, curve in curves.items():
-            look, mean, reach = view.looks[name], curve.mean, curve.reach
+            look, mean, (low, high) = view.looks[name], curve.mean, curve.interval
             ax.plot(np.maximum(steps[rows], 1), mean, color=look.color, linestyle=look.linestyle, label=name)
-            ax.fill_between(
-                np.maximum(steps[rows], 1), mean - reach, mean + reach, color=look.color, alpha=0.14, linewidth=0
-            )
+            ax.fill_between(np.maximum(steps[rows], 1), low, high, color=look.color, alpha=0.14, linewidth=0)
         log_axis(ax)
         from_zero(ax, (curve.mean for curve in curves.values()))
         ax.set_xlabel("step k")

@@ -50,10 +50,10 @@ def exhibit(view: View) -> Exhibit | Omitted:
     with figure(height=2.9) as fig:
         ax = fig.subplots()
         for name, curve in curves.items():
-            look, mean, reach = view.looks[name], curve.mean, curve.reach
+            look, mean, (low, high) = view.looks[name], curve.mean, curve.interval
             ax.plot(middle, mean, color=look.color, linestyle=look.linestyle, label=name)
-            if np.isfinite(reach).any():
-                ax.fill_between(middle, mean - reach, mean + reach, color=look.color, alpha=0.14, linewidth=0)
+            if np.isfinite(low).any():
+                ax.fill_between(middle, low, high, color=look.color, alpha=0.14, linewidth=0)
         from_zero(ax, (curve.mean for curve in curves.values()))
         ax.set_xlabel("step k")
         steps_axis(ax)
@@ -68,7 +68,7 @@ def size_over_time(view: View, n: int, groups: NDArray[np.int64]) -> Curve:
     """Return the mean over trials of the rms of S in each stretch of records."""
     name = moving(view)[n]
     size = rms(view.arrays["skew"][:, n])[view.kept[:, view.index(name)]]
-    return curve_over_trials(np.add.reduceat(size, groups, axis=1) / np.diff(np.r_[groups, size.shape[1]]))
+    return curve_over_trials(np.add.reduceat(size, groups, axis=1) / np.diff(np.r_[groups, size.shape[1]]), "positive")
 
 
 def _caption(view: View, curves: dict[str, Curve], shares: dict[str, float]) -> str:

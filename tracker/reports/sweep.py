@@ -8,6 +8,7 @@ import numpy as np
 
 from tracker.names import BASELINES
 from tracker.reports.exhibit import Cell, Exhibit, Table
+from tracker.reports.steps import at_steps
 from tracker.reports.style import MUTED, PAPER, WIDTH, figure, legend, looks, names_below, shortened
 from tracker.reports.words import number
 from tracker.runs.tidy import METRICS
@@ -29,7 +30,6 @@ MOST_MARKED = 60  # points of a line that have a marker and caps each
 MOST_TICKS = 8  # values that are written at a line's axis
 WIDE = 20.0  # a metric that varies by more than this factor is drawn on a logarithmic scale
 DARK, BRIGHT = "#101010", "#fefefe"  # on the colours of a map, which stay what they are on a dark page
-BARS = {"recovery": "bars: 95 % interval of the median"}
 
 
 class Drawn(NamedTuple):
@@ -138,11 +138,8 @@ def positions(axis: Axis) -> Array:
 
 def _bars(drawn: Drawn, sampler: str) -> Array:
     """Return how far the bars reach below and above, shape (2, points)."""
-    data, values = drawn.data.sel(sampler=sampler), drawn.values(sampler)
-    if drawn.metric == "recovery":
-        reach = np.stack([values - data["recovery_low"].values, data["recovery_high"].values - values])
-    else:
-        reach = np.tile(2 * data[f"{drawn.metric}_stderr"].values, (2, 1))
+    data = drawn.data.sel(sampler=sampler)
+    reach = np.tile(2 * data[f"{drawn.metric}_stderr"].values, (2, 1))
     return np.maximum(np.nan_to_num(reach), 0.0)
 
 
@@ -276,13 +273,15 @@ def ticks(axis: Axis) -> tuple[str, ...]:
 def _caption(drawn: Drawn, sweep: Sweep) -> str:
     sentences = [_best(drawn)]
     if len(drawn.axes) == 1:
-        sentences.append(f"{BARS.get(drawn.metric, 'bars: ± 2 standard errors over trials').capitalize()}.")
+        sentences.append("Bars: ± 2 standard errors over trials.")
     else:
         sentences.append("Frames mark the best.")
+    if steps := _steps(sweep):
+        sentences.append(f"Steps: {steps}.")
     if drawn.held:
         sentences.append(f"Of the other axes only the first value is shown: {drawn.held}.")
-    if lost := _without_median(drawn):
-        sentences.append(f"No mark where fewer than half of the switches led back into the target ({lost}).")
+    if lost := _without_waits(drawn):
+        sentences.append(f"No mark where no switch led out of the target ({lost}).")
     if sweep.troubled:
         count = len(sweep.troubled)
         mark = "hollow or crossed" if len(drawn.axes) == 1 else "crossed"
@@ -290,8 +289,15 @@ def _caption(drawn: Drawn, sweep: Sweep) -> str:
     return " ".join(sentences)
 
 
-def _without_median(drawn: Drawn) -> str:
-    """Count the points and samplers that have a result but no median recovery time."""
+def _steps(sweep: Sweep) -> str:
+    """Return the samplers' steps where they differ and are not what is swept."""
+    epsilons = {keys.name: keys.epsilon for keys in sweep.outcomes[0].point.scenario.samplers}
+    swept = any(is_choice(axis) and axis.address.rpartition(".")[2] in ("samplers", "epsilon") for axis in sweep.axes)
+    return at_steps(epsilons) if len(set(epsilons.values())) > 1 and not swept else ""
+
+
+def _without_waits(drawn: Drawn) -> str:
+    """Count the points and samplers that have a result but no recovery time."""
     if drawn.metric != "recovery":
         return ""
     names = [name for name in drawn.samplers if name not in BASELINES]

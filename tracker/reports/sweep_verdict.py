@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tracker.metrics.families import family
 from tracker.names import BASELINES
 from tracker.reports.contests import rows_of
 from tracker.reports.dwells import SUSPICIOUS
 from tracker.reports.exhibit import Answer, Verdict
+from tracker.reports.steps import at_steps
+from tracker.reports.tuning import tunes
 from tracker.reports.verdict import FEW_TRIALS, MOST, MOSTLY_CENSORED, trust
-from tracker.reports.words import counted, interval, listed, number, percent
+from tracker.reports.words import counted, interval, listed, number, percent, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tracker.reports.contests import Candidate, Contest
     from tracker.runs.sweeping import Outcome, Sweep
 
 MOST_NAMED = 6  # worlds, points or samplers in one sentence
 NOTHING = "no point came to an end without divergence."
+ABOUT_VISITS = {  # a p-value of a mode in a summary, and what is wrong where it is small
+    "rate_p_value": "a mode is not left as often as alpha and Q say",
+    "p_value": "the visits to a mode do not look geometric",
+}
 FINE = "No point failed or diverged, and no check of the trials and the chain found anything."
 
 
@@ -47,10 +54,31 @@ def which_sampler(found: Sequence[Contest]) -> Answer:
         rivals = list(dict.fromkeys(name for contest in level for name in contest.samplers))
         parts.append(f"the trials do not tell {listed(rivals)} apart {_at(level, found)}")
     apart = "" if level else " The trials tell the best from every other sampler."
-    facts = f"{'; '.join(parts)}.{apart}{_example(found)}"
+    facts = f"{'; '.join(parts)}.{apart}{_example(found)} {_steps(found)}"
     if level:
         return Answer(question, "undecided" if not decided else "partly decided", facts, "warn")
     return Answer(question, next(iter(decided)) if len(decided) == 1 else "it depends", facts, "good")
+
+
+def _steps(found: Sequence[Contest]) -> str:
+    """Say at which steps the samplers were compared: the one of the file, or the best of those that were tried."""
+    steps: dict[str, list[float]] = {}
+    tried: set[str] = set()
+    for contest in found:
+        for name in dict.fromkeys(candidate.sampler for candidate in _all(contest)):
+            own = [candidate for candidate in _all(contest) if candidate.sampler == name]
+            steps.setdefault(name, []).append(min(own, key=lambda one: one.error.mean).epsilon)
+            tried.update(name for one in own if any(tunes(axis) for axis, _ in one.places))
+    if not tried and all(len(set(some)) == 1 for some in steps.values()):
+        return f"At these steps: {at_steps({name: some[0] for name, some in steps.items()})}."
+    ranges = [f"{name} at epsilon = {_range(some)}" for name, some in steps.items()]
+    more = f", {len(ranges) - MOST_NAMED} more in the table" if len(ranges) > MOST_NAMED else ""
+    return f"Each stands at its own best step of those tried: {', '.join(ranges[:MOST_NAMED])}{more}."
+
+
+def _range(steps: Sequence[float]) -> str:
+    low, high = plain(min(steps)), plain(max(steps))
+    return low if low == high else f"{low} to {high}"
 
 
 def _won(name: str, won: Sequence[Contest], found: Sequence[Contest]) -> Iterator[str]:
@@ -152,7 +180,7 @@ def did_it_track(found: Sequence[Contest]) -> Answer | None:
     ends = [low] if low is high else [low, high]
     where = len(ends) == 2 or len(known) == 1
     share = " to ".join(
-        f"{percent(gap.estimate)}{_for(contest) if where else ''} (95 % interval {percent(gap.low)} to {percent(gap.high)})"
+        f"{percent(gap.estimate)}{_for(contest) if where else ''} with {_named(contest.best)} (95 % interval {percent(gap.low)} to {percent(gap.high)})"
         for contest, gap in ends
     )
     facts = f"Of the gap between standing still and knowing the mode the best closes {'from ' * (len(ends) - 1)}{share}"
@@ -165,6 +193,14 @@ def did_it_track(found: Sequence[Contest]) -> Answer | None:
         return Answer("Did it track?", "yes", f"{facts}.", "good")
     tail = f"; more than half of it {_in(most, [contest for contest, _ in known])}" if most and len(known) > 1 else ""
     return Answer("Did it track?", "partly" if some else "no", f"{facts}{tail}.", "warn" if some else "bad")
+
+
+def _named(best: Candidate) -> str:
+    return (
+        best.label
+        if any(tunes(axis) for axis, _ in best.places)
+        else f"{best.label} at epsilon = {plain(best.epsilon)}"
+    )
 
 
 def _for(contest: Contest) -> str:
@@ -191,14 +227,7 @@ def _warnings(sweep: Sweep) -> Iterator[str]:
 
 def _about_the_chain(outcomes: Sequence[Outcome]) -> Iterator[str]:
     chains = [(outcome, (outcome.summary or {}).get("chain") or {}) for outcome in outcomes]
-    strange = [
-        outcome
-        for outcome, chain in chains
-        for dwell in chain.get("dwell", ())
-        if dwell["p_value"] is not None and dwell["p_value"] < SUSPICIOUS / len(outcomes)
-    ]
-    if strange:
-        yield f"{_points(strange)}: the visits to a mode do not look geometric, so the chain is not the one that was asked for."
+    yield from _strange_visits(chains)
     still = [
         outcome
         for outcome, chain in chains
@@ -209,6 +238,21 @@ def _about_the_chain(outcomes: Sequence[Outcome]) -> Iterator[str]:
     lost = [outcome for outcome in outcomes if _mostly_censored(outcome)]
     if lost:
         yield f"{_points(lost)}: more than half of the waits for re-acquisition were cut off by the next switch."
+
+
+def _strange_visits(chains: Sequence[tuple[Outcome, Mapping[str, Any]]]) -> Iterator[str]:
+    """Tell at which points the visits are hardly those of the given law, corrected for all tests of all modes of all points."""
+    dwells = [(outcome, dwell) for outcome, chain in chains for dwell in chain.get("dwell", ())]
+    together = family(dwell.get(key) for _, dwell in dwells for key in ABOUT_VISITS)
+    for key, fact in ABOUT_VISITS.items():
+        known = [(outcome, together.correct(dwell[key])) for outcome, dwell in dwells if dwell.get(key) is not None]
+        strange = [(outcome, p) for outcome, p in known if p < SUSPICIOUS]
+        if strange:
+            least = number(min(p for _, p in strange), 2)
+            yield (
+                f"{_points([outcome for outcome, _ in strange])}: {fact}, so the chain is not the one that was asked for "
+                f"(smallest p = {least}, corrected for {counted(together.tests, 'test')}: points × modes × 2)."
+            )
 
 
 def _mostly_censored(outcome: Outcome) -> bool:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracker.metrics.recovery import survival
+from tracker.metrics.averages import FEWEST
+from tracker.metrics.recovery import mixed_survival
 from tracker.metrics.switches import mean_per_step
-from tracker.reports.exhibit import Exhibit, Omitted, Table
+from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
 from tracker.reports.style import RULE, figure, from_zero, legend, log_axis
-from tracker.reports.words import number, percent
+from tracker.reports.words import no_interval, number, percent
 from tracker.runs.summary import ERROR, STEPS
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 KEY, QUESTION = "after-a-switch", "How soon after a switch are they back?"
 FEWEST_VISITS = 10  # visits to an age, over all trials, below which a mean is not drawn
+MOST_MODES = 8  # of which each has a row in the table
 FIRST_AGE = 0.8  # where age 0 is drawn
 
 
@@ -62,11 +64,10 @@ def aligned(view: View, name: str) -> Curve:
 def _errors(ax: Axes, view: View, curves: dict[str, Curve]) -> None:
     middle = _middles(view.age_edges)
     for name, curve in curves.items():
-        look, mean, reach = view.looks[name], curve.mean, curve.reach
+        look, mean, (low, high) = view.looks[name], curve.mean, curve.interval
         ax.plot(middle, mean, color=look.color, linestyle=look.linestyle, label=name)
-        band = np.isfinite(mean) & np.isfinite(reach)
-        low, high = (mean - reach)[band], (mean + reach)[band]
-        ax.fill_between(middle[band], low, high, color=look.color, alpha=0.14, linewidth=0)
+        band = np.isfinite(mean) & np.isfinite(low)
+        ax.fill_between(middle[band], low[band], high[band], color=look.color, alpha=0.14, linewidth=0)
     log_axis(ax)
     from_zero(ax, (curve.mean for curve in curves.values()))
     ax.set_title("mean error by steps since the switch")
@@ -74,12 +75,12 @@ def _errors(ax: Axes, view: View, curves: dict[str, Curve]) -> None:
 
 def _arrivals(ax: Axes, view: View) -> None:
     edges = view.wait_edges
-    for name in view.names:
-        waits = _pooled(view, name)
+    for name in view.samplers:
+        waits = view.waits(name).sum(axis=0)
         if not waits.any():
             continue
-        alive = survival(waits.astype(float))
-        last = int(np.flatnonzero(waits.sum(axis=1))[-1]) + 1
+        alive = mixed_survival(waits.astype(float))
+        last = int(np.flatnonzero(waits.sum(axis=(0, 2)))[-1]) + 1
         look = view.looks[name]
         # age 0 stands at the left edge of the logarithmic axis; the last level is held to the age of the last wait
         at = np.r_[np.maximum(edges[1 : last + 1] - 1, FIRST_AGE), max(edges[last], 2)]
@@ -88,12 +89,7 @@ def _arrivals(ax: Axes, view: View) -> None:
     ax.axhline(0.5, color=RULE, linewidth=1.2)
     ax.set_ylim(0.0, 1.02)
     ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
-    ax.set_title("share back inside the target (Kaplan-Meier)")
-
-
-def _pooled(view: View, name: str) -> NDArray[np.int64]:
-    n = view.index(name)
-    return np.asarray(view.arrays["waits"][:, n].sum(axis=0, where=view.kept[:, n, None, None]))
+    ax.set_title("share back inside the target, of the switches that led out of it (Kaplan-Meier by mode)")
 
 
 def _middles(edges: NDArray[np.int64]) -> Array:
@@ -107,8 +103,8 @@ def _caption(view: View) -> str:
         return f"{head}, the error by age of the visit; the modes share their minimisers, so re-acquisition has no meaning."
     if not view.alive:
         return f"{head}; every trial of every sampler diverged."
-    medians = {name: view.summary[name]["recovery"]["median"] for name in view.alive}
-    censored = {name: view.summary[name]["recovery"]["censored"] for name in view.alive}
+    found = {name: view.summary[name]["recovery"] for name in view.alive}
+    medians = {name: one["median"] for name, one in found.items()}
     reached = {name: median for name, median in medians.items() if median is not None}
     if not reached:
         return f"{head}, no sampler was back inside the target after half of them before the next switch."
@@ -118,10 +114,22 @@ def _caption(view: View) -> str:
         text += f", {latest} within {number(reached[latest])}"
     if missing := [name for name in medians if name not in reached]:
         text += f"; {', '.join(missing)} not in half of the cases"
-    shares = [share for share in censored.values() if share is not None]
+    text += f"; {_range(found, 'censored')} of the waits were cut short by the next switch or the end"
+    if inside := _range(found, "already"):
+        text += f". At {inside} of the switches they stood in the new target already: no waits, and not counted as such"
+    if stayed := _range(found, "stayed"):
+        text += f". A relaxation time after re-acquisition {stayed} were inside still"
+    intervals = "" if view.trials >= FEWEST else f" {no_interval(view.trials).capitalize()} of the medians."
+    return f"{text}.{intervals}"
+
+
+def _range(found: dict[str, dict[str, Any]], key: str) -> str:
+    """Return a share, from the least to the largest over the samplers; nothing where none is known."""
+    shares = [share for one in found.values() if (share := one.get(key)) is not None]
+    if not shares:
+        return ""
     few, many = percent(min(shares)), percent(max(shares))
-    range_ = few if few == many else f"{few} to {many}"
-    return f"{text}; {range_} of the waits were cut short by the next switch or the end."
+    return few if few == many else f"{few} to {many}"
 
 
 def _alt(view: View) -> str:
@@ -132,11 +140,15 @@ def _alt(view: View) -> str:
 
 
 def _table(view: View) -> Table:
-    rows = []
-    for n, name in enumerate(view.names):
+    keys = ("already", "switches", "median", "low", "high", "censored", "mean", "stayed")
+    rows: list[tuple[Cell, ...]] = []
+    for name in view.names:
         recovery = view.summary[name]["recovery"]
-        wait = view.restricted_wait[:, n]
-        mean = float(np.nanmean(wait)) if np.isfinite(wait).any() else None
-        rows.append((name, *(recovery[key] for key in ("median", "low", "high", "censored")), mean))
-    columns = ("sampler", "median steps", "low", "high", "censored share", f"mean within {view.horizon} steps")
+        rows.append((name, "all", *(recovery.get(key) for key in keys)))
+        modes = recovery.get("by_mode") or () if len(view.modes) <= MOST_MODES else ()
+        rows += [(name, one["mode"], *(one.get(key) for key in keys)) for one in modes]
+    columns = (
+        "sampler", "new mode", "already inside", "other switches", "median steps", "low", "high", "censored share",
+        f"mean within {view.horizon} steps", "stayed",
+    )  # fmt: skip
     return Table(columns, tuple(rows))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.metrics.averages import CONFIDENCE, confidence_of_each
+from tracker.metrics.averages import CONFIDENCE, FEWEST, confidence_of_each
 from tracker.metrics.paired import Paired, gap_closed, ratio_of_means
 from tracker.names import FROZEN, ORACLE
 from tracker.reports.contests import confidence_of_best
@@ -14,8 +14,10 @@ from tracker.reports.diagnostics import recomputed_difference
 from tracker.reports.dwells import counts_of, suspicions
 from tracker.reports.exhibit import Answer, Verdict
 from tracker.reports.skew_path import at_bounds, moving
-from tracker.reports.words import counted, interval, listed, number, percent
+from tracker.reports.steps import at_steps
+from tracker.reports.words import counted, interval, listed, no_interval, number, percent, plain
 from tracker.scenario.stability import aliased_records, doubtful_targets
+from tracker.scenario.switching import unstable_when_switched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
     from tracker.reports.diagnostics import Health
     from tracker.reports.view import View
 
-FEW_TRIALS = 10
+FEW_TRIALS = 20  # below it intervals cover less than they say
+FEW_SWITCHES = 10
 HOT = 0.1  # gradient noise over injected noise that is worth a word
 NEAR_LIMIT = 0.5  # step over stability limit that is worth a word
 MOSTLY_CENSORED = 0.5
@@ -50,19 +53,23 @@ def did_it_track(view: View) -> Answer:
     if view.switches == 0:
         what = "There was nothing to track: the mode never changed."
         error = view.summary[best]["tracking_error"]["mean"]
-        return Answer(question, "no switch", f"{what} {best} stayed {number(error)} from the minimiser on average.")
+        step = f" (epsilon = {plain(view.epsilons[best])})" if len(view.alive) > 1 else ""
+        return Answer(
+            question, "no switch", f"{what} {best}{step} stayed {number(error)} from the minimiser on average."
+        )
     among = len(view.alive)
     closed = closed_gap(view, best, confidence_of_each(among))  # holds for all of them, so for the one that was chosen
     error, still = view.summary[best]["tracking_error"]["mean"], view.summary[FROZEN]["tracking_error"]["mean"]
+    step = f" (epsilon = {plain(view.epsilons[best])})" if among > 1 else ""
     facts = (
-        f"{best} has a tracking error of {number(error)}, standing still {number(still)}: it closes {percent(closed.estimate)} "
+        f"{best}{step} has a tracking error of {number(error)}, standing still {number(still)}: it closes {percent(closed.estimate)} "
         f"of the gap between standing still and knowing the mode"
     )
     if not np.isfinite(closed.estimate):
         return Answer(question, "unclear", "standing still has no error that could be made smaller.", "warn")
     if not np.isfinite(closed.low):
-        why = "one trial" if view.trials == 1 else f"one of {view.trials} trials did not diverge"
-        return Answer(question, "unclear", f"{facts} ({why}, so no interval).", "warn")
+        left = "" if closed.trials == view.trials else f" (of {view.trials}, the others diverged)"
+        return Answer(question, "unclear", f"{facts}: {no_interval(closed.trials)}{left}.", "warn")
     chosen = f", widened for the choice among {among} samplers" if among > 1 else ""
     facts += f" (95 % interval {percent(closed.low)} to {percent(closed.high)}{chosen})."
     if closed.low > MOST:
@@ -103,22 +110,24 @@ def which_sampler(view: View) -> Answer:
     if not others:
         alone = f"the only one with a trial that did not diverge.{gone}" if lost else "the only one in this run."
         return Answer(question, best, alone)
-    if view.trials < 2:
-        return Answer(question, "undecided", f"one trial cannot tell samplers apart.{gone}", "warn")
+    if view.trials < FEWEST:
+        few = f"{counted(view.trials, 'trial')} cannot tell samplers apart: that takes {FEWEST}."
+        return Answer(question, "undecided", f"{few}{gone}", "warn")
     confidence = confidence_of_best([len(alive)])
     found = {name: _against(view, best, name, confidence) for name in others}
     level = [name for name, pair in found.items() if not pair.high < 1.0]
     beaten = [name for name in others if name not in level]
     nearest = max(found, key=lambda n: np.nan_to_num(found[n].estimate, nan=-1.0))
     facts = _how_much(best, nearest, found[nearest])
+    steps = f"At these steps ({at_steps({name: view.epsilons[name] for name in alive})})"
     work = _per_gradient(view, best, others)
     fewest = view.summary[best]["diverged"]
     which = " of those that diverged least" if any(view.summary[name]["diverged"] > fewest for name in others) else ""
     if not level:
-        text = f"Its tracking error is the smallest{which}, and the paired trials tell it from every other one. {facts}{work}{gone}"
+        text = f"{steps} its tracking error is the smallest{which}, and the paired trials tell it from every other one. {facts}{work}{gone}"
         return Answer(question, best, text, "good")
     rest = f" It is ahead of {listed(beaten)}." if beaten else ""
-    text = f"{best} has the smallest tracking error{which}, but the trials do not tell it from {listed(level)}. {facts}{rest}{work}{gone}"
+    text = f"{steps} {best} has the smallest tracking error{which}, but the trials do not tell it from {listed(level)}. {facts}{rest}{work}{gone}"
     return Answer(question, "undecided", text, "warn")
 
 
@@ -128,7 +137,7 @@ def _how_much(best: str, other: str, pair: Paired) -> str:
         return f"Against {other} there is no ratio: {why}."
     head = f"Against {other}, the next one, its error is {number(pair.estimate)} times as large"
     if not np.isfinite(pair.low):
-        return f"{head} (in the one trial in which neither diverged, so no interval)."
+        return f"{head} (in {counted(pair.trials, 'trial')} in which neither diverged; an interval takes {FEWEST})."
     return f"{head} (interval {interval(pair.low, pair.high)}, smaller in {pair.wins} of {pair.trials} trials)."
 
 
@@ -136,7 +145,7 @@ def _per_gradient(view: View, best: str, others: list[str]) -> str:
     """Say so where the best one pays with more gradients per step."""
     own = view.evaluations[view.index(best)]
     cheaper = [name for name in others if view.evaluations[view.index(name)] < own]
-    return f" It takes {own:.0f} gradients a step; {listed(cheaper)} fewer." if cheaper else ""
+    return f" It takes {own:.0f} gradients a step; {listed(cheaper)} fewer: errors are per step." if cheaper else ""
 
 
 def _against(view: View, name: str, other: str, confidence: float) -> Paired:
@@ -171,6 +180,7 @@ def _warnings(view: View, health: dict[str, Health]) -> Iterator[str]:
     difference = recomputed_difference(view)
     if difference is not None and difference > WRONG_RECORDS:
         yield f"The recorded errors do not belong to the recorded points and modes (difference {number(difference, 2)}): this result is not to be used."
+    yield from unstable_when_switched(view.scenario)
     yield from _about_the_minimisers(view)
     missing = int(view.scenario.trials) - view.trials
     if missing > 0:
@@ -202,7 +212,7 @@ def _about_the_chain(view: View) -> Iterator[str]:
     if counts is not None:
         for suspicion in suspicions(view, counts):
             yield f"{suspicion[0].upper()}{suspicion[1:]}: the chain is not the one that was asked for."
-    if len(view.modes) > 1 and view.switches < FEW_TRIALS and view.scenario.schedule is None:
+    if len(view.modes) > 1 and view.switches < FEW_SWITCHES and view.scenario.schedule is None:
         yield f"Only {counted(view.switches, 'switch', 'switches')} in the whole run: re-acquisition is hardly measured."
     if view.has_targets and view.switches:
         shares = {name: view.summary[name]["recovery"]["censored"] for name in view.samplers}

@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracker.bins import AGE_BITS, WAIT_BITS, bin_edges
-from tracker.metrics.switches import restricted_mean
+from tracker.metrics.averages import CONFIDENCE
+from tracker.metrics.recovery import others
+from tracker.metrics.switches import ComparedWaits, compare_waits
 from tracker.names import BASELINES
 from tracker.reports.style import Look, looks
 from tracker.reports.words import counted, listed
-from tracker.runs.summary import ERROR, INSIDE, SQUARE, per_step
+from tracker.runs.steps import steps_over_limits
+from tracker.runs.summary import ERROR, EXCESS, INSIDE, SQUARE, horizon, per_step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from tracker.reports.regime import Theory
     from tracker.runs import Run
     from tracker.scenario import Mode, Scenario
 
@@ -130,6 +134,23 @@ class View:
         }
         return {name: text for name, text in found.items() if text}
 
+    @cached_property
+    def epsilons(self) -> dict[str, float]:
+        """The step of each sampler."""
+        return {keys.name: keys.epsilon for keys in self.scenario.samplers}
+
+    @cached_property
+    def steps_over_limits(self) -> dict[str, float]:
+        """Each step over its stability limit; nan where that is not known."""
+        return steps_over_limits(self.run.problem, self.arrays)
+
+    @cached_property
+    def theories(self) -> tuple[dict[str, Theory], dict[str, str]]:
+        """What is known exactly, by sampler, and why not for the others: solved once for all exhibits."""
+        from tracker.reports.regime import theories
+
+        return theories(self)
+
     # --- one number per trial and sampler, shape (T, S)
 
     def _per_step(self, column: int) -> Array:
@@ -152,31 +173,32 @@ class View:
 
     @cached_property
     def excess_cost(self) -> Array:
-        """Averages over the records."""
-        if not self.averaged.any():
-            return np.full(self.kept.shape, np.nan)
-        with np.errstate(invalid="ignore"):
-            means = np.stack(
-                [self.arrays["excess"][:, n, self.averaged].mean(axis=1) for n in range(len(self.names))], axis=1
-            )
-        return np.where(self.kept, means, np.nan)
+        """Averages over the steps at which the cost was measured; nan where a run of an older version did not."""
+        return self._per_step(EXCESS)
 
     @cached_property
     def horizon(self) -> int:
         """To which waits are restricted: the mean number of steps between two switches, so that few are cut by the next."""
-        visits = self.switches + self.trials
-        return max(1, int(self.trials * self.scenario.steps / visits))
+        return horizon(self.run.problem, self.arrays)
 
-    @cached_property
-    def restricted_wait(self) -> Array:
-        """Kaplan-Meier means of the time to re-acquire, restricted to ``horizon``; nan without switches or a target."""
-        if not self.has_targets:
-            return np.full(self.kept.shape, np.nan)
-        waits = self.arrays["waits"]
-        found = np.stack(
-            [restricted_mean(waits[:, n], self.wait_edges, self.horizon) for n in range(len(self.names))], axis=1
-        )
-        return np.where(self.kept, found, np.nan)
+    def waits(self, name: str, trials: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+        """Counts of the waits of a sampler, shape (T, X, bins, 2), in the undiverged trials, or in those of them given.
+
+        Nothing where re-acquisition has no meaning: without a target, and for the baselines, one of which never moves and
+        the other never waits.
+        """
+        n = self.index(name)
+        chosen = self.kept[:, n] if trials is None else self.kept[:, n] & trials
+        found = others(self.arrays["waits"][chosen, n])
+        return found if self.has_targets and name not in BASELINES else np.zeros_like(found)
+
+    def compare_waits(
+        self, name: str, other: str, price: tuple[float, float] = (1.0, 1.0), confidence: float = CONFIDENCE
+    ) -> ComparedWaits:
+        """Compare the times to re-acquire of two samplers in the trials that diverged for neither."""
+        both = self.kept[:, self.index(name)] & self.kept[:, self.index(other)]
+        one, two = (self.waits(each, both) for each in (name, other))
+        return compare_waits(one, two, self.wait_edges, self.horizon, price, confidence)
 
     @cached_property
     def wait_edges(self) -> NDArray[np.int64]:

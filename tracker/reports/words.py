@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from tracker.metrics.averages import FEWEST
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -61,6 +63,11 @@ def interval(low: float, high: float, digits: int = 3) -> str:
 def listed(names: Sequence[str]) -> str:
     """Return "a", "a and b", "a, b and c"."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
+
+
+def no_interval(trials: int) -> str:
+    """Say why there is no interval."""
+    return f"{counted(trials, 'trial')} {'gives' if trials == 1 else 'give'} no interval, which takes {FEWEST}"
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:

@@ -3,36 +3,47 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from zipfile import BadZipFile
 
-import numpy as np
-
+from tracker.loop import DIVERGED, WAITING
+from tracker.regular import open_regular, read_regular
 from tracker.runs import files
+from tracker.runs.names import shard_name
+from tracker.runs.npz import first_array, most_bytes, packed, unpacked
+from tracker.runs.shapes import shapes_in
 from tracker.simulate import Snapshot
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
+
+    from tracker.runs.shapes import Shapes
 
 EVERY_SECONDS = 30.0  # of computing
 MOST_OF_THE_TIME = 0.05  # no more than this part of it goes into writing
 WORTH_KEEPING = 1.0  # seconds of computing, when a run is interrupted
 DIGEST_SIZE = hashlib.sha256().digest_size
+MOST_STEPS = 2**62
+CHUNK = 1_000_000  # bytes that are read at once
 
 
 class Place(NamedTuple):
-    """Where a shard keeps its snapshots; ``identity`` names the run and the shard. Crosses to other processes."""
+    """Where a shard keeps its snapshots; ``identity`` names the run and the shard. Crosses to other processes.
+
+    ``steps`` is how many steps a trial has: no snapshot can have reached more.
+    """
 
     path: str
     identity: str
+    steps: int = MOST_STEPS
 
 
-def place_of(folder: Path, identity: str, index: int) -> Place:
+def place_of(folder: Path, identity: str, index: int, steps: int = MOST_STEPS) -> Place:
     """Return the place of shard ``index`` of the run with ``identity``."""
-    return Place(str(folder / f"{index:06d}.npz"), f"{identity}/{index}")
+    return Place(str(folder / shard_name(index)), f"{identity}/{index}", steps)
 
 
 class Checkpoint:
@@ -40,7 +51,7 @@ class Checkpoint:
 
     def __init__(self, place: Place) -> None:
         self._path = Path(place.path)
-        self._identity = place.identity
+        self._identity, self._steps = place.identity, place.steps
         self._last = time.thread_time()
         self._cost = 0.0
 
@@ -50,11 +61,12 @@ class Checkpoint:
 
     def load(self, empty: Snapshot) -> Snapshot | None:
         """Return the last snapshot if it is whole, of this shard, and shaped as ``empty``."""
+        expected = shapes_in(_named(empty))
         try:
-            data = self._path.read_bytes()
+            data = read_regular(self._path, DIGEST_SIZE + most_bytes(expected))
         except OSError:
             return None
-        return decode(data, self._identity, empty)
+        return decode(data, self._identity, empty, self._steps)
 
     def save(self, snapshot: Snapshot) -> None:
         """Write the snapshot in place of the last one, unless hardly anything came since."""
@@ -72,21 +84,14 @@ class Checkpoint:
 
 def encode(snapshot: Snapshot, identity: str) -> bytes:
     """Return the snapshot as bytes that begin with their own hash."""
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **_named(snapshot))
-    data = buffer.getvalue()
+    data = packed(_named(snapshot))
     return _digest(data, identity) + data
 
 
-def decode(data: bytes, identity: str, empty: Snapshot) -> Snapshot | None:
-    """Return the snapshot, or None if a byte was changed or it belongs elsewhere."""
-    digest, data = data[:DIGEST_SIZE], data[DIGEST_SIZE:]
-    if _digest(data, identity) != digest:
-        return None
-    wanted = _named(empty)
-    with np.load(io.BytesIO(data), allow_pickle=False) as found:
-        arrays = {name: found[name] for name in found.files}
-    if {n: (a.dtype, a.shape) for n, a in arrays.items()} != {n: (a.dtype, a.shape) for n, a in wanted.items()}:
+def decode(data: bytes, identity: str, empty: Snapshot, steps: int = MOST_STEPS) -> Snapshot | None:
+    """Return the snapshot, or None if a byte was changed, it belongs elsewhere, or holds what no snapshot can."""
+    arrays = decoded(data, identity, shapes_in(_named(empty)), steps)
+    if arrays is None:
         return None
     ledgers = tuple(
         type(ledger)(*(arrays[f"{n}.{name}"] for name in ledger._fields)) for n, ledger in enumerate(empty.ledgers)
@@ -94,21 +99,59 @@ def decode(data: bytes, identity: str, empty: Snapshot) -> Snapshot | None:
     return Snapshot(arrays["reached"], arrays["seconds"], ledgers)
 
 
+def decoded(data: bytes, identity: str, expected: Shapes, steps: int) -> dict[str, NDArray[Any]] | None:
+    """Return the arrays of a snapshot by name, or None where it is none."""
+    digest, data = data[:DIGEST_SIZE], data[DIGEST_SIZE:]
+    if _digest(data, identity) != digest:
+        return None
+    try:
+        arrays = unpacked(data, expected)
+    except ValueError:
+        return None
+    return arrays if _can_be(arrays, steps) else None
+
+
+def _can_be(arrays: Mapping[str, NDArray[Any]], steps: int) -> bool:
+    """Tell whether all numbers that places are counted by lie where they can: the compiled loop trusts them."""
+    if not _is_reached(arrays["reached"], steps) or not (arrays["seconds"] >= 0).all():
+        return False
+    for n, reached in enumerate(arrays["reached"].tolist()):
+        marks = arrays[f"{n}.marks"]
+        if marks.size and not (marks.min() >= -1 and marks[:, [WAITING, DIVERGED]].max() < max(reached, 0)):
+            return False
+    return True
+
+
+def _is_reached(reached: NDArray[Any], steps: int) -> bool:
+    return reached.ndim == 1 and reached.dtype.kind == "i" and bool(((reached >= 0) & (reached <= steps)).all())
+
+
+def is_whole(place: Place) -> bool:
+    """Tell whether the snapshot at ``place`` has the hash that it begins with, and is of its shard."""
+    try:
+        with open_regular(Path(place.path)) as file:
+            begins, digest = file.read(DIGEST_SIZE), hashlib.sha256(_salt(place.identity))
+            while chunk := file.read(CHUNK):
+                digest.update(chunk)
+            return digest.digest() == begins
+    except OSError:
+        return False
+
+
 def steps_held(place: Place, *, verify: bool) -> float | None:
     """Return how many steps of its shard a snapshot holds, on average over the contestants; None where it holds nothing.
 
     Without ``verify`` only a few bytes are read, and a damaged snapshot may pass for a whole one.
     """
-    try:
-        with Path(place.path).open("rb") as file:
-            digest = file.read(DIGEST_SIZE)
-            if verify and _digest(file.read(), place.identity) != digest:
-                return None
-            file.seek(DIGEST_SIZE)
-            with np.load(file, allow_pickle=False) as found:
-                return float(found["reached"].mean())
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+    if verify and not is_whole(place):
         return None
+    try:
+        with open_regular(Path(place.path)) as file:
+            file.seek(DIGEST_SIZE)
+            reached = first_array(file, "reached")
+    except (OSError, ValueError):
+        return None
+    return float(reached.mean()) if reached.size and _is_reached(reached, place.steps) else None
 
 
 def _named(snapshot: Snapshot) -> dict[str, NDArray[Any]]:
@@ -119,4 +162,8 @@ def _named(snapshot: Snapshot) -> dict[str, NDArray[Any]]:
 
 
 def _digest(data: bytes, identity: str) -> bytes:
-    return hashlib.sha256(identity.encode() + b"\0" + data).digest()
+    return hashlib.sha256(_salt(identity) + data).digest()
+
+
+def _salt(identity: str) -> bytes:
+    return identity.encode() + b"\0"

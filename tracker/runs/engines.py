@@ -3,7 +3,8 @@
 threads      the default: the kernels release the GIL, nothing is copied.
 processes    spawned, never forked (a fork copies locks that other threads hold); they load what this process compiled
              from the cache on disk.
-dask         a local cluster; ``dask:ADDRESS`` one that exists already. The program must be the same there.
+dask         a local cluster, on loopback only; ``dask:ADDRESS`` one that exists already (see ``cluster`` for tls://). The
+             program must be the same there.
 """
 
 from __future__ import annotations
@@ -14,21 +15,41 @@ import signal
 import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tracker.runs.checkpoints import Checkpoint
-from tracker.runs.cluster import SECONDS_TO_ANSWER, NoScheduler, host_and_port
+from tracker.runs.cluster import connected, host_and_port
 from tracker.runs.storage import Stored
 from tracker.runs.workers import Payload, Task, pack, start_worker, work
 from tracker.simulate import simulate
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tracker.simulate import Problem
 
 ENGINES = ("threads", "processes", "dask", "dask:ADDRESS")
 SECONDS_TO_CLOSE = 1.0
+LOOPBACK = "127.0.0.1"
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # no such thing on Windows
+
+
+@contextmanager
+def deaf() -> Iterator[None]:
+    """Let processes that are started in here never hear Ctrl-C and hang-ups, which reach the whole group: we tell them to stop.
+
+    What comes for this process meanwhile is handed over at the end.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Engine(Protocol):
@@ -97,17 +118,23 @@ class Processes:
         self.width = self._workers + 1
         self._payload = pack(problem)
         self._context = multiprocessing.get_context("spawn")
+        with deaf():  # it outlives us by a moment, and clears away what we leave
+            resource_tracker.ensure_running()
         self._steps: Any = self._context.RawArray("d", max(shards, 1))
         self._stop: Any = self._context.RawValue("b", 0)
         self._pool = self._made()
 
     def _made(self) -> ProcessPoolExecutor:
         board = (self._steps, self._stop)
-        return ProcessPoolExecutor(self._workers, mp_context=self._context, initializer=start_worker, initargs=board)
+        with deaf():
+            return ProcessPoolExecutor(
+                self._workers, mp_context=self._context, initializer=start_worker, initargs=board
+            )
 
     def submit(self, task: Task) -> Future[Stored]:
         """Begin a shard."""
-        return self._pool.submit(work, self._payload, task)
+        with deaf():  # a process may be started now
+            return self._pool.submit(work, self._payload, task)
 
     def steps(self, shard: int) -> float:
         """Return how many steps of a shard are done."""
@@ -143,21 +170,23 @@ class Dask:
         from distributed import Client, LocalCluster
 
         if self._address is None:
-            self._cluster = LocalCluster(
-                n_workers=self._workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-            )
-        self._client = self._connected(Client)
+            with deaf():
+                # on loopback: whoever reaches the scheduler can have code run here
+                self._cluster = LocalCluster(
+                    n_workers=self._workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    host=LOOPBACK,
+                    dashboard_address=None,
+                    worker_dashboard_address=None,
+                    silence_logs=50,
+                )
+        self._client = (
+            Client(self._cluster, set_as_default=False) if self._address is None else connected(self._address)
+        )
         threads = sum(worker["nthreads"] for worker in self._client.scheduler_info(n_workers=-1)["workers"].values())
         self.width = 2 * max(threads, self._workers if self._address is None else 1)
         self._pool = self._client.get_executor(pure=False, retries=0)
-
-    def _connected(self, client: Any) -> Any:
-        if self._address is None:
-            return client(self._cluster, set_as_default=False)
-        try:
-            return client(self._address, set_as_default=False, timeout=SECONDS_TO_ANSWER)
-        except OSError as error:  # something that is no scheduler
-            raise NoScheduler(self._address, str(error)) from None
 
     def submit(self, task: Task) -> Future[Stored]:
         """Begin a shard."""

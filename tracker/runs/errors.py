@@ -6,13 +6,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+MOST_NAMES = 5  # in a message
+
 
 class RunExists(Exception):
-    """The directory holds something already; ``is_run`` tells whether a run, which may be replaced, wrote it."""
+    """The directory holds something already.
 
-    def __init__(self, path: Path, *, is_run: bool) -> None:
-        super().__init__(f"{path} exists already")
-        self.path, self.is_run = path, is_run
+    ``is_run`` tells whether all of it is a run's, which may be replaced; ``found`` names what no run wrote.
+    """
+
+    def __init__(self, path: Path, *, is_run: bool, found: Sequence[str] = ()) -> None:
+        self.path, self.is_run, self.found = path, is_run, tuple(found)
+        super().__init__(f"{path} exists already" + (f"; no run wrote {self.names}" if self.found else ""))
+
+    @property
+    def names(self) -> str:
+        """Some of what no run wrote."""
+        more = len(self.found) - MOST_NAMES
+        return ", ".join([*self.found[:MOST_NAMES], *([f"and {more} more"] if more > 0 else [])])
 
 
 class RunLocked(Exception):

@@ -17,7 +17,7 @@ from tracker.runs.checkpoints import steps_held
 from tracker.runs.cluster import refuse_if_silent
 from tracker.runs.engines import engine_of
 from tracker.runs.errors import NothingComputed, RunExists
-from tracker.runs.identity import data_files, manifest_of
+from tracker.runs.identity import manifest_of
 from tracker.runs.locking import locked
 from tracker.runs.reading import open_run, resumable
 from tracker.runs.records import shards_of
@@ -100,16 +100,17 @@ def run(
     if out is None:
         problem = _ready(scenario, how)
         return _carry_out(problem, manifest_of(scenario, _size(problem, shard_size)), None, {}, how)
-    directory = RunDirectory(Path(out), how.notice, data_files(scenario))
+    directory = RunDirectory(Path(out), how.notice)
     directory.refuse_if_taken(replace=replace, resume=resume)
     old = directory.manifest() if resume else None
     if old is not None:
         scenario = resumable(directory.path, old, scenario)
         if old.complete:
-            directory.tidy_if_needed()
+            directory.tidy_if_needed(old)
             return open_run(directory.path, scenario)
     problem = _ready(scenario, how)
     manifest = manifest_of(scenario, old.shard_size if old is not None else _size(problem, shard_size))
+    shards = shards_of(manifest)  # before anything is written: it may refuse
     files.make_folder(directory.path)
     with locked(directory.path):
         if (directory.manifest() if not replace else None) != old:  # something came here while we prepared
@@ -118,7 +119,7 @@ def run(
         if old is None:
             directory.begin(scenario, manifest)
         else:
-            kept = directory.take_over(scenario, manifest, shards_of(manifest))
+            kept = directory.take_over(problem, manifest, shards)
         return _carry_out(problem, manifest, directory, kept, how)
 
 
@@ -128,7 +129,7 @@ def _warn(line: str) -> None:
 
 def _ready(scenario: Scenario, how: How) -> Problem:
     if not isinstance(how.executor, Executor):
-        refuse_if_silent(how.engine)  # before anything is prepared or written
+        refuse_if_silent(how.engine, scenario.packages)  # before anything is prepared or written
     how.progress(0.0, 1.0, "finding the minimisers")
     problem = prepare(scenario)
     compile_kernels(problem, lambda note: how.progress(0.0, 1.0, note))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tracker import __version__, skew
+from tracker.printable import printable
+from tracker.runs import files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     Cell = str | int | float | None
 
+FORMULAS = tuple("=+-@")  # how a cell begins that a spreadsheet would compute
 SUMMARY_CSV, TRACES_CSV, CHAIN_CSV = "summary.csv", "traces.csv", "chain.csv"
 
 
@@ -54,19 +56,27 @@ def to_csv(run: Run, folder: str | Path) -> list[Written]:
 
 def _write(path: Path, head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Written:
     """Write row by row (a trace is several times larger as text than as arrays), and give the name at the end."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     count = 0
-    try:
-        with temporary.open("w", encoding="utf-8", newline="") as file:
+
+    def write(temporary: Path) -> None:
+        nonlocal count
+        with temporary.open("x", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)
-            writer.writerow(head)
+            writer.writerow([_plain(name) for name in head])
             for row in rows:
-                writer.writerow(["" if cell is None else cell for cell in row])
+                writer.writerow([_plain(cell) for cell in row])
                 count += 1
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+
+    files.write_with(path, write)
     return Written(path, count)
+
+
+def _plain(cell: Cell) -> Cell:
+    """Return a cell that no spreadsheet takes for a formula: text that begins like one gets a quote before it."""
+    if not isinstance(cell, str):
+        return "" if cell is None else cell
+    clean = printable(cell)
+    return f"'{clean}" if clean.lstrip(" ")[:1] in FORMULAS else clean
 
 
 def _flat(value: Mapping[str, Any] | Sequence[Any], prefix: str = "") -> dict[str, Cell]:

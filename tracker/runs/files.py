@@ -7,15 +7,19 @@ whole file. ``disk`` does the single steps; a test puts one in its place that fa
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from tracker.regular import NOT_FOLLOWING, NOT_WAITING, is_own_folder, is_regular, stands_there
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 TEMPORARY = ".tmp"
+_TEMPORARY_NAME = re.compile(r"\.(.+)\.[0-9a-f]{12}\.tmp")
 
 
 class Disk:
@@ -23,7 +27,8 @@ class Disk:
 
     def open(self, path: Path, mode: str) -> BinaryIO:
         """Open a file for writing."""
-        return path.open(mode)  # type: ignore[return-value]
+        # never through a link or into a pipe, where a file is only added to
+        return open(path, mode, opener=_carefully)  # type: ignore[return-value]
 
     def write(self, file: BinaryIO, data: bytes) -> None:
         """Hand all of ``data`` to the system."""
@@ -54,12 +59,16 @@ class Disk:
         path.mkdir(parents=True, exist_ok=True)
 
 
+def _carefully(name: str, flags: int) -> int:
+    return os.open(name, flags | NOT_WAITING | NOT_FOLLOWING, 0o666)
+
+
 disk = Disk()
 
 
 def write_file(path: Path, data: bytes, *, lasting: bool = True) -> None:
     """Write ``data`` so that ``path`` is at any moment absent, old or complete; ``lasting``: even if the power fails."""
-    temporary = _temporary(path)
+    temporary = temporary_of(path)
     try:
         with disk.open(temporary, "xb") as file:
             disk.write(file, data)
@@ -67,7 +76,7 @@ def write_file(path: Path, data: bytes, *, lasting: bool = True) -> None:
                 disk.sync(file.fileno())
         disk.rename(temporary, path)
     except BaseException:
-        _forget(temporary)
+        forget(temporary)
         raise
     if lasting:
         sync_folder(path.parent)
@@ -75,14 +84,14 @@ def write_file(path: Path, data: bytes, *, lasting: bool = True) -> None:
 
 def write_with(path: Path, writer: Callable[[Path], None]) -> None:
     """Do the same for a file that a library writes to a path of its own."""
-    temporary = _temporary(path)
+    temporary = temporary_of(path)
     try:
         disk.fill(temporary, writer)
         with temporary.open("rb") as file:
             disk.sync(file.fileno())
         disk.rename(temporary, path)
     except BaseException:
-        _forget(temporary)
+        forget(temporary)
         raise
     sync_folder(path.parent)
 
@@ -116,32 +125,43 @@ def move(path: Path, folder: Path) -> Path:
     """Move ``path`` into ``folder``, under a name that is free there."""
     make_folder(folder)
     names = (path.name if n == 0 else f"{path.name}.{n}" for n in range(1_000_000))
-    target = next(folder / name for name in names if not (folder / name).exists())
+    target = next(folder / name for name in names if not stands_there(folder / name))
     disk.rename(path, target)
     return target
 
 
 def remove(path: Path) -> None:
-    """Remove a file, or a folder with all that it holds; what is not there needs no removing."""
-    if path.is_dir() and not path.is_symlink():
-        for inner in sorted(path.iterdir()):
-            remove(inner)
-        disk.remove(path)
-    elif path.exists() or path.is_symlink():
+    """Remove a file, or a folder that is empty; what is not there needs no removing."""
+    if stands_there(path):
         disk.remove(path)
 
 
-def remove_temporaries(folder: Path) -> None:
-    """Remove what a killed writer left behind in ``folder``."""
-    for path in folder.glob(f".*{TEMPORARY}"):
-        remove(path)
+def remove_if_empty(folder: Path) -> None:
+    """Remove a folder unless it holds something."""
+    if is_own_folder(folder) and not any(folder.iterdir()):
+        disk.remove(folder)
 
 
-def _temporary(path: Path) -> Path:
+def remove_temporaries(folder: Path, known: Callable[[str], bool]) -> None:
+    """Remove what a killed writer of the files with ``known`` names left behind in ``folder``."""
+    for path in sorted(folder.iterdir()):
+        if is_temporary(path, known):
+            disk.remove(path)
+
+
+def is_temporary(path: Path, known: Callable[[str], bool]) -> bool:
+    """Tell whether a writer of a file with a ``known`` name left ``path``: a file with a name of exactly the form used here."""
+    found = _TEMPORARY_NAME.fullmatch(path.name)
+    return found is not None and known(found[1]) and is_regular(path)
+
+
+def temporary_of(path: Path) -> Path:
+    """Return a name beside ``path`` that nobody else uses, for as long as the file is not whole."""
     # several machines may write to one folder: a process number is not enough
     return path.with_name(f".{path.name}.{secrets.token_hex(6)}{TEMPORARY}")
 
 
-def _forget(path: Path) -> None:
+def forget(path: Path) -> None:
+    """Remove a temporary file, if that can be done."""
     with suppress(OSError):
         disk.remove(path)

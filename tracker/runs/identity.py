@@ -8,6 +8,8 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from tracker import __version__
+from tracker.regular import open_regular
+from tracker.runs.errors import CorruptRun
 from tracker.runs.records import SCENARIO, Manifest
 from tracker.simulate import source_fingerprint
 
@@ -67,6 +69,20 @@ def continuing(what: str, path: Path, manifest: Manifest) -> str:
 def sha256(data: bytes) -> str:
     """Return the hash of ``data``."""
     return hashlib.sha256(data).hexdigest()
+
+
+def resolved(path: Path) -> Path:
+    """Return ``path`` without links on the way to it; ``CorruptRun`` where they lead in a circle."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):  # RuntimeError: before Python 3.13
+        raise CorruptRun(path, "its links lead in a circle") from None
+
+
+def hash_of_file(path: Path) -> str:
+    """Return the sha256 of a regular file of any size."""
+    with open_regular(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def differences(old: Manifest, now: Manifest, before: Mapping[str, Any], content: Mapping[str, Any]) -> list[str]:

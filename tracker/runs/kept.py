@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from tracker.regular import is_own_folder, is_regular, read_regular, stands_there
 from tracker.runs.checkpoints import place_of, steps_held
-from tracker.runs.records import read_journal, shards_of
-from tracker.runs.storage import CHECKPOINTS, JOURNAL, RESULT, SHARDS, SUMMARY, hash_of_file, shard_name
+from tracker.runs.errors import CorruptRun
+from tracker.runs.identity import hash_of_file
+from tracker.runs.names import CHECKPOINTS, JOURNAL, RESULT, SHARDS, SUMMARY, shard_name
+from tracker.runs.records import MOST_LINES, count_of_shards, largest_journal, read_journal, shards_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,10 +68,10 @@ def _under_way(path: Path, manifest: Manifest, verify: bool) -> Kept:
             continue
         if entry is not None:
             unusable.append(f"{SHARDS}/{file.name}")
-        place = place_of(path / CHECKPOINTS, manifest.identity, index)
+        place = place_of(path / CHECKPOINTS, manifest.identity, index, manifest.steps)
         held = steps_held(place, verify=verify)
         steps += len(those) * (held or 0.0)
-        if held is None and (path / CHECKPOINTS / file.name).exists():
+        if held is None and stands_there(path / CHECKPOINTS / file.name):
             unusable.append(f"{CHECKPOINTS}/{file.name}")
     part = (trials + steps / manifest.steps) / manifest.trials
     return Kept(trials, kept, part, tuple(unusable), verify)
@@ -76,14 +79,17 @@ def _under_way(path: Path, manifest: Manifest, verify: bool) -> Kept:
 
 def _entries(path: Path, manifest: Manifest) -> dict[int, Entry]:
     try:
-        return read_journal((path / JOURNAL).read_bytes(), manifest.identity).entries
-    except OSError:
+        data = read_regular(path / JOURNAL, largest_journal(manifest))
+        return read_journal(data, manifest.identity, MOST_LINES * (count_of_shards(manifest) + 1)).entries
+    except FileNotFoundError:
         return {}
+    except (OSError, ValueError) as error:
+        raise CorruptRun(path, f"{JOURNAL}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def _is_whole(file: Path, sha256: str, verify: bool) -> bool:
     try:
-        return hash_of_file(file) == sha256 if verify else file.is_file()
+        return hash_of_file(file) == sha256 if verify else is_regular(file)
     except OSError:
         return False
 
@@ -91,6 +97,6 @@ def _is_whole(file: Path, sha256: str, verify: bool) -> bool:
 def _size(path: Path) -> float:
     """Return the bytes of a file, or of the files in a folder; 0 for what is not there, or just went."""
     try:
-        return float(sum(file.stat().st_size for file in (path.iterdir() if path.is_dir() else (path,))))
+        return float(sum(file.lstat().st_size for file in (path.iterdir() if is_own_folder(path) else (path,))))
     except OSError:
         return 0.0

@@ -1,4 +1,8 @@
-"""One writer per run directory: a lock that ends with its holder and says who that is."""
+"""One writer per run directory: a lock that ends with its holder and says who that is.
+
+The lock is a file that has its name only when its content is whole, so that an interrupted writer is known by it; a file of
+that name that no run wrote is never touched.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +14,21 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
+from tracker.printable import printable
+from tracker.regular import NotRegular, open_regular
 from tracker.runs import files
-from tracker.runs.errors import RunLocked
+from tracker.runs.errors import CorruptRun, RunLocked
+from tracker.runs.records import opened, sealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LOCK = "lock"
+KEY = "lock"
 ATTEMPTS = 10
+LARGEST_LOCK = 10_000  # bytes
+LONGEST_HOST = 255  # characters, and of the time too
+LARGEST_PID = 2**31 - 1
 
 
 class Holder(NamedTuple):
@@ -33,7 +44,7 @@ class Holder(NamedTuple):
 
 def me() -> Holder:
     """Return this process."""
-    return Holder(socket.gethostname(), os.getpid(), time.strftime("%Y-%m-%d %H:%M:%S %z"))
+    return Holder(printable(socket.gethostname(), LONGEST_HOST), os.getpid(), time.strftime("%Y-%m-%d %H:%M:%S %z"))
 
 
 @contextmanager
@@ -42,6 +53,13 @@ def locked(folder: Path) -> Iterator[None]:
 
     The system's own lock (flock) ends with the process, however it ends. Where there is none, the file's content decides:
     a holder on this machine that is no longer alive has left a stale lock.
+
+    Raises
+    ------
+    RunLocked
+        If another process has it.
+    CorruptRun
+        If what has the name of the lock is no lock of ours.
     """
     path = folder / LOCK
     file = _acquire(path)
@@ -56,42 +74,100 @@ def locked(folder: Path) -> Iterator[None]:
 
 def _acquire(path: Path) -> BinaryIO:
     for _ in range(ATTEMPTS):
-        file = files.disk.open(path, "ab+")
-        try:
-            free = _claim(file)
-            mine = free and path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat())
-            if mine:
-                file.truncate(0)
-                files.disk.write(file, (json.dumps(me()._asdict()) + "\n").encode())
-                return file
-        except BaseException:
-            file.close()
-            raise
-        file.close()
-        if not free:
-            break
-        # otherwise the last holder removed it between our opening and our claim: once more
+        file = _new(path) or _taken_over(path)
+        if file is not None:
+            return file
+        # otherwise the last holder removed it between our looking and our opening: once more
     raise RunLocked(path.parent, str(holder_of(path.parent) or "another process"))
 
 
-def _claim(file: BinaryIO) -> bool:
+def _new(path: Path) -> BinaryIO | None:
+    """Make the lock where there is none; None where there is one."""
+    temporary, file = _prepared(path)
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        file.close()
+        return None
+    except OSError:  # a file system without links: the name comes first, the content at once
+        file.close()
+        return _made_in_place(path)
+    except BaseException:
+        file.close()
+        raise
+    finally:
+        files.forget(temporary)
+    return file
+
+
+def _made_in_place(path: Path) -> BinaryIO | None:
+    try:
+        file = files.disk.open(path, "xb")
+    except FileExistsError:
+        return None
+    files.disk.write(file, _encoded(me()))
+    _claim(file, None)
+    return file
+
+
+def _prepared(path: Path) -> tuple[Path, BinaryIO]:
+    """Return a lock without its name, which is ours already."""
+    temporary = files.temporary_of(path)
+    file = files.disk.open(temporary, "xb")
+    try:
+        files.disk.write(file, _encoded(me()))
+        _claim(file, None)
+    except BaseException:
+        file.close()
+        files.forget(temporary)
+        raise
+    return temporary, file
+
+
+def _taken_over(path: Path) -> BinaryIO | None:
+    """Put our lock in the place of a stale one; None where it has just gone."""
+    try:
+        with open_regular(path, write=True) as old:
+            holder = _parsed(old)
+            if holder is None:
+                raise CorruptRun(path.parent, f"{LOCK} was not written by a run: it is left as it is")
+            if not _claim(old, holder):
+                raise RunLocked(path.parent, str(holder))
+            if not (path.exists() and os.path.samestat(os.fstat(old.fileno()), path.stat())):
+                return None
+            temporary, file = _prepared(path)
+            try:
+                files.disk.rename(temporary, path)  # whoever waits for the old one sees that it lost its name
+            except BaseException:
+                file.close()
+                files.forget(temporary)
+                raise
+            return file
+    except FileNotFoundError:
+        return None
+    except (NotRegular, IsADirectoryError):
+        raise CorruptRun(path.parent, f"{LOCK} is no file of a run: it is left as it is") from None
+
+
+def _claim(file: BinaryIO, holder: Holder | None) -> bool:
+    """Take the system's lock on ``file``; where there are none, tell whether its ``holder`` has gone."""
     try:
         import fcntl
     except ImportError:
-        return _is_stale(_parsed(file))
+        return _is_stale(holder)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:  # a file system without locks
-        return _is_stale(_parsed(file))
+        return _is_stale(holder)
     return True
 
 
 def holder_of(folder: Path) -> Holder | None:
-    """Return who is named in the lock of ``folder``, alive or not."""
+    """Return who is named in the lock of ``folder``, alive or not; None where no run wrote it."""
     try:
-        with (folder / LOCK).open("rb") as file:
+        with open_regular(folder / LOCK) as file:
             return _parsed(file)
     except OSError:
         return None
@@ -100,13 +176,22 @@ def holder_of(folder: Path) -> Holder | None:
 def living_holder(folder: Path) -> Holder | None:
     """Return who holds the lock of ``folder`` at this moment."""
     try:
-        with (folder / LOCK).open("rb") as file:
+        with open_regular(folder / LOCK) as file:
             holder = _parsed(file)
             if holder is None or _is_stale(holder):
                 return None
-            return holder if holder.host != socket.gethostname() or not _can_share(file) else None
+            return holder if holder.host != me().host or not _can_share(file) else None
     except OSError:
         return None
+
+
+def was_left_by_a_run(folder: Path) -> bool:
+    """Tell whether the lock in ``folder`` proves by its check digits that a run of this program began there."""
+    try:
+        with open_regular(folder / LOCK) as file:
+            return bool(opened(file.read(LARGEST_LOCK), KEY))
+    except OSError:
+        return False
 
 
 def _can_share(file: BinaryIO) -> bool:
@@ -122,20 +207,29 @@ def _can_share(file: BinaryIO) -> bool:
     return True
 
 
+def _encoded(holder: Holder) -> bytes:
+    return sealed(holder._asdict(), KEY)
+
+
 def _parsed(file: BinaryIO) -> Holder | None:
+    """Return who is named in a lock, with or without check digits (older versions wrote none); None where it is no lock."""
     file.seek(0)
+    data = file.read(LARGEST_LOCK)
     try:
-        found = json.loads(file.read(10_000))
-        return Holder(str(found["host"]), int(found["pid"]), str(found["since"]))
-    except (ValueError, KeyError, TypeError):
+        found = opened(data, KEY) or json.loads(data)
+        holder = Holder(**found)
+    except (ValueError, TypeError, RecursionError):
         return None
+    clean = all(isinstance(text, str) and text == printable(text, LONGEST_HOST) for text in (holder.host, holder.since))
+    number = isinstance(holder.pid, int) and not isinstance(holder.pid, bool) and 1 <= holder.pid <= LARGEST_PID
+    return holder if clean and number else None
 
 
 def _is_stale(holder: Holder | None) -> bool:
     """Whether nobody, or a process of this machine that has ended, is named."""
     if holder is None:
         return True
-    if holder.host != socket.gethostname() or os.name != "posix":
+    if holder.host != me().host or os.name != "posix":
         return False
     try:
         os.kill(holder.pid, 0)

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracker.runs import files
+from tracker.runs.older import AXES_BEFORE, MISSING_BEFORE, shapes_before
 from tracker.runs.result import DIMENSIONS, LEADING, RENAMED
+from tracker.runs.shapes import Shape, bytes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -19,8 +21,13 @@ if TYPE_CHECKING:
     import xarray
     from numpy.typing import NDArray
 
+    from tracker.runs.shapes import Shapes
+
     Arrays = Mapping[str, NDArray[Any]]
 
+FRAME = 2_000_000  # bytes of names, coordinates and tables
+BEST_PACKING = 1100  # times: more than deflate can do
+SMALL = 1_000_000  # bytes
 # no fill value: nan is a result here, and must keep its bits
 PACKED = {"zlib": True, "complevel": 1, "fletcher32": True, "_FillValue": None}
 
@@ -47,39 +54,84 @@ def write_result(path: Path, dataset: xarray.Dataset, expected_hash: str) -> Non
             dataset.to_netcdf(temporary, engine="h5netcdf", encoding=dict.fromkeys(dataset.data_vars, PACKED))
         except RuntimeError as error:  # HDF5 says so when it cannot close a file on a full disk
             raise OSError(errno.EIO, f"could not be written ({error})", str(path)) from error
-        if _stored_hash(temporary) != expected_hash:
+        if stored_hash(temporary) != expected_hash:
             raise OSError(errno.EIO, "did not read back as it was written", str(path))
 
     files.write_with(path, write)
 
 
-def read_result(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays; whatever a damaged file makes of the reader comes through."""
-    with _opened(path) as array_of:
-        return {name: array_of(name) for name in ("trial", *DIMENSIONS)}
+def read_result(path: Path, expected: Shapes) -> dict[str, NDArray[Any]]:
+    """Return the arrays, which must be those that are expected: compared before memory is taken for them.
+
+    ValueError where they are not; whatever else a damaged file makes of the reader comes through.
+    """
+    with _opened(path) as found:
+        older = any(name in expected and name not in found for name in MISSING_BEFORE)
+        expected = shapes_before(expected) if older else expected
+        for name, shape in expected.items():
+            _refuse_other(found, name, shape)
+        return {name: _array(found, name) for name in expected}
 
 
-def _stored_hash(path: Path) -> str:
+def largest_result(expected: Shapes) -> int:
+    """Return how many bytes a file with these arrays may have: what cannot be packed grows a little."""
+    return int(1.1 * bytes_of(expected)) + FRAME
+
+
+def stored_hash(path: Path) -> str:
     """Return the hash over what the file holds, one array in memory at a time."""
-    with _opened(path) as array_of:
-        return _hash(sorted(("trial", *DIMENSIONS)), array_of)
+    with _opened(path) as found:
+        return _hash(sorted(("trial", *DIMENSIONS)), lambda name: _array(found, name))
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Callable[[str], NDArray[Any]]]:
-    """Undo what ``Run.dataset`` does to the arrays: other names, other order of axes.
+def _opened(path: Path) -> Iterator[Any]:
+    """Give the file to a reader that does not decode: a nan with other bits would come back as another nan.
 
-    Read without decoding (a nan with other bits would come back as another nan), and without the 0.2 seconds that
-    xarray needs to understand any file: the order of the axes is known.
+    It also spares the 0.2 seconds that xarray needs to understand any file: the order of the axes is known.
     """
     import h5py
 
     with h5py.File(path, "r") as found:
+        yield found
 
-        def array_of(name: str) -> NDArray[Any]:
-            axes = DIMENSIONS.get(name, (name,))
-            stored = [*(axis for axis in LEADING if axis in axes), *(axis for axis in axes if axis not in LEADING)]
-            array = found[RENAMED.get(name, name)][()]
-            return np.ascontiguousarray(array.transpose([stored.index(axis) for axis in axes]))
 
-        yield array_of
+def _order(name: str, count: int) -> list[int]:
+    """Return where each of ``count`` axes of an array stands in the file: ``Run.dataset`` puts some of them first."""
+    axes = DIMENSIONS.get(name, (name,))
+    axes = axes if len(axes) == count else AXES_BEFORE.get(name, axes)
+    stored = [*(axis for axis in LEADING if axis in axes), *(axis for axis in axes if axis not in LEADING)]
+    return [stored.index(axis) for axis in axes]
+
+
+def _array(found: Any, name: str) -> NDArray[Any]:
+    """Return an array with the name and the order of axes that it has in a run."""
+    array = found[RENAMED.get(name, name)][()]
+    return np.ascontiguousarray(array.transpose(_order(name, array.ndim)))
+
+
+def _refuse_other(found: Any, name: str, expected: Shape) -> None:
+    """Raise ValueError unless the file declares the array as expected, and holds it itself.
+
+    HDF5 can take the numbers of an array from other files, and declare arrays of any size that it does not hold.
+    """
+    import h5py
+
+    own = RENAMED.get(name, name)
+    if not isinstance(found.get(own, getlink=True), h5py.HardLink) or not isinstance(found[own], h5py.Dataset):
+        raise ValueError(f"{own}: no array of this file")  # noqa: TRY004
+    data = found[own]
+    order = _order(name, len(expected.shape))
+    if len(data.shape or ()) != len(order) or tuple(data.shape[place] for place in order) != expected.shape:
+        raise ValueError(f"{own}: other numbers of trials, samplers or steps than the scenario says")
+    if data.dtype != expected.dtype:
+        raise ValueError(f"{own}: {data.dtype} where {expected.dtype} is expected")
+    if data.external or data.is_virtual:
+        raise ValueError(f"{own}: its numbers are in another file")
+    filters = data.id.get_create_plist()
+    used = {filters.get_filter(n)[0] for n in range(filters.get_nfilters())}
+    if not used <= {h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32}:
+        raise ValueError(f"{own}: packed in a way that is not used here")
+    chunk = Shape(data.dtype, data.chunks or ())
+    if expected.bytes > BEST_PACKING * data.id.get_storage_size() or chunk.bytes > max(expected.bytes, SMALL):
+        raise ValueError(f"{own}: it declares more than it holds")

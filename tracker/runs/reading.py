@@ -7,14 +7,24 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from tracker.printable import printable
+from tracker.regular import read_regular
 from tracker.runs.errors import CorruptRun, RunDiffers
-from tracker.runs.identity import continuing, differences, manifest_of, sha256
+from tracker.runs.identity import continuing, differences, hash_of_file, manifest_of, resolved, sha256
 from tracker.runs.locking import living_holder
-from tracker.runs.netcdf import array_hash, read_result
+from tracker.runs.names import MANIFEST, RESULT, SUMMARY
+from tracker.runs.netcdf import array_hash, largest_result, read_result
+from tracker.runs.older import completed, is_older, told_as_older
+from tracker.runs.ownership import read_manifest
 from tracker.runs.records import SCENARIO
 from tracker.runs.result import Run
-from tracker.runs.storage import MANIFEST, RESULT, SUMMARY, hash_of_file, read_manifest
+from tracker.runs.shapes import impossible, shapes_of
+from tracker.runs.storage import LARGEST_SUMMARY
+from tracker.runs.summary import summarise
 from tracker.scenario import PluginError, ScenarioError, load
+from tracker.scenario.reading import LARGEST_FILE
 from tracker.simulate import prepare
 
 if TYPE_CHECKING:
@@ -24,8 +34,10 @@ if TYPE_CHECKING:
 
     from tracker.runs.records import Manifest
     from tracker.scenario import Scenario
+    from tracker.simulate import Problem
 
 
+LONGEST_REASON = 300  # characters of what a library says
 AGAIN = "tracker run --replace computes it again"
 
 
@@ -45,16 +57,60 @@ def open_run(path: str | Path, scenario: Scenario | None = None, plugins: Sequen
         If anything in it is missing, damaged or not finished.
     """
     given = Path(path)
-    path = given.resolve()
+    path = resolved(given)
     manifest = read_manifest(path)
     if RESULT not in manifest.files:
         raise CorruptRun(path, not_finished("run", given, manifest))
-    summary = _summary(path, manifest)
+    told = _summary(path, manifest)
     scenario = scenario or stored_scenario(path, manifest, plugins)
-    arrays = _arrays(path, manifest)
-    if array_hash(arrays) != summary.get("hash"):
+    _refuse_other_numbers(path, manifest, scenario)
+    problem = _prepared(path, scenario)
+    arrays = _arrays(path, manifest, problem)
+    if array_hash(arrays) != told["hash"]:
         raise CorruptRun(path, f"{RESULT} does not hold the arrays whose hash is in {SUMMARY}")
-    return Run(scenario, summary, arrays, prepare(scenario), path)
+    older = is_older(arrays)
+    arrays = completed(arrays, problem) if older else arrays
+    summary = _summarised(path, manifest, problem, arrays, told)
+    return Run(scenario, told_as_older(summary) if older else summary, arrays, problem, path)
+
+
+def _refuse_other_numbers(path: Path, manifest: Manifest, scenario: Scenario) -> None:
+    """The manifest repeats what the scenario says; both must say the same."""
+    said = (manifest.name, manifest.seed, manifest.trials, manifest.steps)
+    if said != (scenario.name, scenario.seed, scenario.trials, scenario.steps):
+        raise CorruptRun(path, f"{MANIFEST} speaks of another name, seed, number of trials or steps than {SCENARIO}")
+
+
+def _prepared(path: Path, scenario: Scenario) -> Problem:
+    try:
+        return prepare(scenario)
+    except ScenarioError as error:
+        raise CorruptRun(path, f"{SCENARIO} cannot be run ({error})") from None
+
+
+def _summarised(
+    path: Path, manifest: Manifest, problem: Problem, arrays: Mapping[str, NDArray[Any]], told: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the summary, made again of the arrays: of what the file tells only the speed cannot be known otherwise."""
+    try:
+        speeds = [row["steps_per_second"] for row in told["samplers"]]
+        sound = len(speeds) == len(problem.contestants) and all(_is_speed(speed) for speed in speeds)
+    except (TypeError, KeyError):
+        sound = False
+    if not sound:
+        raise CorruptRun(path, f"{SUMMARY} does not tell the speed of each sampler")
+    summary = summarise(problem, arrays, np.ones(len(problem.contestants)))
+    for row, speed in zip(summary["samplers"], speeds, strict=True):
+        row["steps_per_second"] = speed
+    if manifest.failed:
+        summary["failed"] = [shard._asdict() for shard in manifest.failed]
+    return summary
+
+
+def _is_speed(speed: Any) -> bool:
+    if speed is None:
+        return True
+    return isinstance(speed, (int, float)) and not isinstance(speed, bool) and 0 <= speed < float("inf")
 
 
 def not_finished(what: str, path: Path, manifest: Manifest) -> str:
@@ -82,15 +138,15 @@ def resumable(path: Path, old: Manifest, scenario: Scenario) -> Scenario:
 
 def _tables(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads((path / SCENARIO).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return tomllib.loads(read_regular(path / SCENARIO, LARGEST_FILE).decode())
+    except (OSError, ValueError, RecursionError):
         return {}
 
 
 def stored_scenario(path: Path, manifest: Manifest, plugins: Sequence[str] = ()) -> Scenario:
     """Return the scenario as it was run: from a file unchanged, or changed before the run and written for it."""
     try:
-        if sha256((path / SCENARIO).read_bytes()) != manifest.text_sha256:
+        if sha256(read_regular(path / SCENARIO, LARGEST_FILE)) != manifest.text_sha256:
             raise CorruptRun(path, f"{SCENARIO} was changed since the run")
         scenario = load(path / SCENARIO, plugins=plugins)
     except OSError as error:
@@ -107,16 +163,26 @@ def stored_scenario(path: Path, manifest: Manifest, plugins: Sequence[str] = ())
 
 def _summary(path: Path, manifest: Manifest) -> dict[str, Any]:
     try:
-        data = (path / SUMMARY).read_bytes()
+        data = read_regular(path / SUMMARY, LARGEST_SUMMARY)
     except OSError as error:
         raise CorruptRun(path, f"{SUMMARY}: {error.strerror or error}") from None
     if sha256(data) != manifest.files.get(SUMMARY):
         raise CorruptRun(path, f"{SUMMARY} was changed since the run (its hash is not the one in {MANIFEST}); {AGAIN}")
-    return dict(json.loads(data))
-
-
-def _arrays(path: Path, manifest: Manifest) -> dict[str, NDArray[Any]]:
     try:
+        told = json.loads(data)
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict) or not isinstance(told.get("hash"), str):
+        raise CorruptRun(path, f"{SUMMARY} is no summary of a run")
+    return told
+
+
+def _arrays(path: Path, manifest: Manifest, problem: Problem) -> dict[str, NDArray[Any]]:
+    left_out = sum(shard.stop - shard.first for shard in manifest.failed)
+    expected = shapes_of(problem, manifest.trials - left_out)
+    try:
+        if (path / RESULT).lstat().st_size > largest_result(expected):
+            raise CorruptRun(path, f"{RESULT} is larger than the results of {SCENARIO} can be")
         # before HDF5 sees it: a damaged file may do anything to that library
         whole = hash_of_file(path / RESULT) == manifest.files[RESULT]
     except OSError as error:
@@ -124,6 +190,12 @@ def _arrays(path: Path, manifest: Manifest) -> dict[str, NDArray[Any]]:
     if not whole:
         raise CorruptRun(path, f"{RESULT} was changed since the run (its hash is not the one in {MANIFEST}); {AGAIN}")
     try:
-        return read_result(path / RESULT)
+        arrays = read_result(path / RESULT, expected)
     except Exception as error:  # whatever the reader says
-        raise CorruptRun(path, f"{RESULT} cannot be read: {error}") from None
+        raise CorruptRun(path, f"{RESULT} cannot be read: {printable(str(error), LONGEST_REASON)}") from None
+    there = np.ones(manifest.trials, dtype=bool)
+    for shard in manifest.failed:
+        there[shard.first : shard.stop] = False
+    if (reason := impossible(problem, arrays, np.flatnonzero(there))) is not None:
+        raise CorruptRun(path, f"{RESULT} holds what no run gives: {reason}")
+    return arrays

@@ -10,6 +10,7 @@ import numpy as np
 
 from tracker import skew
 from tracker.bins import AGE_BITS, WAIT_BITS, bin_edges
+from tracker.loop import COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +41,8 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "moments": ("trial", "sampler", "moment", "theta"),
     "by_mode": ("trial", "sampler", "mode_from", "sum"),
     "by_age": ("trial", "sampler", "age", "sum"),
-    "waits": ("trial", "sampler", "wait", "outcome"),
+    "waits": ("trial", "sampler", "mode_to", "wait", "outcome"),
+    "stays": ("trial", "sampler", "mode_to", "look"),
     "diverged": ("trial", "sampler"),
     "resets": ("trial", "sampler"),
 }
@@ -100,15 +102,16 @@ class Run:
             "pair": [f"({i + 1},{j + 1})" for i, j in skew.pairs(N)],
             "mode_from": modes,
             "mode_to": modes,
-            "sum": ["steps", "error", "square", "inside"],
+            "sum": list(COLUMNS),
             "outcome": ["reached", "censored"],
+            "look": ["all", "inside"],
             "age": bin_edges(layout.steps, AGE_BITS)[:-1],
             "wait": bin_edges(layout.steps, WAIT_BITS)[:-1],
         }
         variables = {
             RENAMED.get(name, name): xarray.Variable(axes, self.arrays[name]) for name, axes in DIMENSIONS.items()
         }
-        dataset = xarray.Dataset(variables, coords=coordinates)
+        dataset = xarray.Dataset(variables, coords=coordinates, attrs={"cost_every": layout.cost_every})
         leading = [axis for axis in LEADING if axis in dataset.dims]
         return dataset.transpose(*leading, ...)
 

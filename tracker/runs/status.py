@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tracker.runs.identity import continuing
+from tracker.runs.identity import continuing, resolved
 from tracker.runs.kept import kept_of
 from tracker.runs.locking import living_holder
+from tracker.runs.names import DAMAGED
+from tracker.runs.ownership import read_manifest, sign_of_life
 from tracker.runs.records import shards_of
-from tracker.runs.storage import DAMAGED, PROGRESS, read_manifest
 
 if TYPE_CHECKING:
     from tracker.runs.errors import FailedShard
@@ -68,17 +68,17 @@ def status_of(path: str | Path, *, verify: bool | None = None) -> Status:
     With ``verify`` all that is kept is read and checked against its hashes; by default where that takes a second or so.
     """
     given = Path(path)
-    path = given.resolve()
+    path = resolved(given)
     manifest = read_manifest(path)
     holder = living_holder(path)
     state = COMPLETE if manifest.complete else RUNNING if holder is not None else RESUMABLE
     # a process has in memory what it keeps: its files matter to nobody yet
     kept = kept_of(path, manifest, False if verify is None and state == RUNNING else verify)
-    sign = _sign_of_life(path) if state == RUNNING else {}
+    sign = sign_of_life(path) if state == RUNNING else None
     part, speed, left = kept.part, None, None
     if sign:
         part = max(part, sign["done"] / sign["total"])
-        speed = (sign["done"] - sign["base"]) / max(sign["at"] - sign["began"], 1e-9)
+        speed = max(0.0, sign["done"] - sign["base"]) / max(sign["at"] - sign["began"], 1e-9)
         left = (sign["total"] - sign["done"]) / speed if speed > 0 else None
     return Status(
         name=manifest.name,
@@ -98,11 +98,3 @@ def status_of(path: str | Path, *, verify: bool | None = None) -> Status:
         verified=kept.verified,
         resume=continuing("run", given, manifest) if state == RESUMABLE else None,
     )
-
-
-def _sign_of_life(path: Path) -> dict[str, Any]:
-    try:
-        sign = json.loads((path / PROGRESS).read_bytes())
-        return {key: float(sign[key]) for key in ("done", "base", "total", "began", "at")}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}

@@ -1,156 +1,115 @@
 """A run directory while it is written: shards with a journal, one result, and what of it a resumed run may trust.
 
-A shard counts once its line, with the hash of its file, is in the journal. The manifest says ``complete`` last.
+A shard counts once its line, with the hash of its file, is in the journal. The manifest is the first file of a run, by which
+all that follows is known as its own, and says ``complete`` last.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
 import time
 from dataclasses import replace as changed
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from tracker.plain import jsonable
-from tracker.runs import files
+from tracker.regular import read_regular, stands_there
+from tracker.runs import files, ownership
 from tracker.runs.checkpoints import place_of
 from tracker.runs.errors import CorruptRun, RunExists, RunLocked
-from tracker.runs.identity import data_files, sha256
+from tracker.runs.identity import hash_of_file, resolved, sha256
 from tracker.runs.locking import LOCK, living_holder, locked
-from tracker.runs.netcdf import write_result
-from tracker.runs.records import SCENARIO, Entry, Manifest, read_journal
+from tracker.runs.names import (
+    CHECKPOINTS,
+    JOURNAL,
+    MANIFEST,
+    PROGRESS,
+    RESULT,
+    SHARDS,
+    SUMMARY,
+    is_file_of_a_run,
+    shard_index,
+    shard_name,
+)
+from tracker.runs.netcdf import stored_hash, write_result
+from tracker.runs.npz import packed
+from tracker.runs.ownership import read_manifest
+from tracker.runs.records import Entry, Manifest
+from tracker.runs.resuming import Resumption, Stored, write_scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-
-    from numpy.typing import NDArray
 
     from tracker.runs.checkpoints import Place
     from tracker.runs.errors import FailedShard
     from tracker.scenario import Scenario
+    from tracker.simulate import Problem
 
-    Arrays = Mapping[str, NDArray[Any]]
+__all__ = ["RunDirectory", "Stored", "read_manifest"]
 
-SHARDS, CHECKPOINTS, DAMAGED = "shards", "checkpoints", "damaged"
-JOURNAL, MANIFEST, PROGRESS = "journal.jsonl", "manifest.json", "progress.json"
-RESULT, SUMMARY = "result.nc", "summary.json"
-SWEEP_MANIFEST = "sweep.json"  # in place of a manifest, where a directory holds many runs
+LARGEST_SUMMARY = 100_000_000  # bytes: a covariance for each sampler and mode
 WHILE_RUNNING = (PROGRESS, CHECKPOINTS, JOURNAL, SHARDS)
 
 
-class Stored(NamedTuple):
-    """A shard that a resumed run takes over."""
-
-    arrays: dict[str, NDArray[Any]]
-    seconds: NDArray[np.float64]
-
-
 class RunDirectory:
-    """The folder of one run. ``notice`` is told, in a line, what had to be put aside; ``data`` names the data files."""
+    """The folder of one run. ``notice`` is told, in a line, what had to be put aside."""
 
-    def __init__(self, path: Path, notice: Callable[[str], None], data: Iterable[str] = ()) -> None:
-        self.path = path.resolve()
+    def __init__(self, path: Path, notice: Callable[[str], None]) -> None:
+        self.path = resolved(path)
         self._notice = notice
-        self._beginnings = {LOCK, SHARDS, CHECKPOINTS, SCENARIO, *data}  # what may stand there before the manifest
 
     def refuse_if_taken(self, *, replace: bool, resume: bool) -> None:
-        """Raise where the folder is in use, or holds what was not asked to be replaced or resumed."""
+        """Raise where the folder is in use, or holds what was not asked to be replaced or resumed, or what no run wrote."""
         if (holder := living_holder(self.path)) is not None:
             raise RunLocked(self.path, str(holder))
-        if not self._is_taken():
-            return
-        is_run = self.path.is_dir() and (self.path / MANIFEST).is_file()
-        if resume and not is_run:
-            raise CorruptRun(self.path, f"no run to resume: there is something, but no {MANIFEST}")
-        if not resume and not (replace and is_run):  # only what a run wrote is ever removed
-            raise RunExists(self.path, is_run=is_run)
+        old = ownership.manifest_in(self.path)
+        if old is None:
+            self._refuse_strangers(resume=resume)
+        elif not resume:
+            ownership.refuse_foreign(self.path, list(ownership.look(self.path, old)))
+            if not replace:
+                raise RunExists(self.path, is_run=True)
 
-    def _is_taken(self) -> bool:
-        if not self.path.exists():
-            return False
-        if not self.path.is_dir():
-            return True
-        names = {path.name for path in self.path.iterdir() if not path.name.endswith(files.TEMPORARY)}
-        # a run that was killed before its manifest was written holds nothing, and is known by its lock or empty shards
-        ours = LOCK in names or (SHARDS in names and not any((self.path / SHARDS).iterdir()))
-        return bool(names) and not (ours and names <= self._beginnings)
+    def _refuse_strangers(self, *, resume: bool) -> None:
+        found = ownership.strangers(self.path)
+        if found and resume:
+            there = (
+                f"{MANIFEST} is damaged, or not a run's"
+                if MANIFEST in found
+                else f"there is something, but no {MANIFEST}"
+            )
+            raise CorruptRun(self.path, f"no run to resume: {there}")
+        if found:
+            raise RunExists(self.path, is_run=False, found=found)
 
     def manifest(self) -> Manifest | None:
         """Return the manifest of the run that is here; None where none has begun."""
-        return read_manifest(self.path) if (self.path / MANIFEST).exists() else None
+        return read_manifest(self.path) if stands_there(self.path / MANIFEST) else None
 
     def begin(self, scenario: Scenario, manifest: Manifest) -> None:
         """Write what is known before the first step; an old run goes only now, when the new one is sure to start."""
-        if self.path.exists():
-            for old in sorted(self.path.iterdir()):
-                if old.name not in (LOCK, MANIFEST):  # without its manifest, half a folder could not be replaced again
-                    files.remove(old)
+        old = ownership.manifest_in(self.path)
+        if old is not None:
+            ownership.clear(self.path, old)
+        elif found := [name for name in ownership.strangers(self.path) if name != LOCK]:  # the lock is ours now
+            raise RunExists(self.path, is_run=False, found=found)
+        files.remove_temporaries(self.path, is_file_of_a_run)
+        files.write_file(self.path / MANIFEST, manifest.encode())
         for folder in (SHARDS, CHECKPOINTS):
             files.make_folder(self.path / folder)
-        self._write_scenario(scenario)
-        files.write_file(self.path / MANIFEST, manifest.encode())
+        write_scenario(self.path, scenario)
 
-    def _write_scenario(self, scenario: Scenario) -> None:
-        for name, content in data_files(scenario).items():
-            files.write_file(self.path / name, content)
-        files.write_file(self.path / SCENARIO, scenario.toml().encode())
-
-    def take_over(self, scenario: Scenario, manifest: Manifest, shards: Sequence[range]) -> dict[int, Stored]:
+    def take_over(self, problem: Problem, manifest: Manifest, shards: Sequence[range]) -> dict[int, Stored]:
         """Return the shards that can be trusted, by index; put aside what cannot."""
-        for folder in (self.path, self.path / SHARDS, self.path / CHECKPOINTS):
-            files.make_folder(folder)
-            files.remove_temporaries(folder)
-        if not (self.path / SCENARIO).exists() or sha256((self.path / SCENARIO).read_bytes()) != manifest.text_sha256:
-            self._notice(f"{SCENARIO} was damaged: written again")
-            self._write_scenario(scenario)
-        path = self.path / JOURNAL
-        journal = read_journal(path.read_bytes() if path.exists() else b"", manifest.identity)
-        if journal.damaged:
-            self._notice(f"{JOURNAL}: {journal.damaged} damaged lines; their shards are computed again")
-        if journal.torn:
-            self._notice(f"{JOURNAL}: its last line was cut off; that shard is computed again")
-        trusted = {
-            index: shard
-            for index, entry in sorted(journal.entries.items())
-            if index < len(shards) and (shard := self._shard(entry, shards[index])) is not None
-        }
-        lines = b"".join(journal.entries[index].encode(manifest.identity) for index in trusted)
-        if path.exists() and path.read_bytes() != lines:
-            files.write_file(path, lines)
-        for file in (self.path / SHARDS).iterdir():  # written, but killed before the journal said so
-            if file.name not in {shard_name(index) for index in trusted}:
-                files.remove(file)
-        return trusted
-
-    def _shard(self, entry: Entry, trials: range) -> Stored | None:
-        path = self.path / SHARDS / shard_name(entry.shard)
-        if not entry.is_of(trials, path.name):
-            return None
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            self._notice(f"{SHARDS}/{path.name}: {error.strerror or error}; computed again")
-            return None
-        if sha256(data) != entry.sha256:
-            aside = files.move(path, self.path / DAMAGED)
-            self._notice(f"{SHARDS}/{path.name} is damaged: moved to {DAMAGED}/{aside.name}, computed again")
-            return None
-        with np.load(io.BytesIO(data), allow_pickle=False) as found:
-            return Stored({name: found[name] for name in found.files}, np.array(entry.seconds))
+        return Resumption(self.path, self._notice, problem, manifest, shards).take_over()
 
     def checkpoint(self, manifest: Manifest, index: int) -> Place:
         """Return where shard ``index`` keeps its snapshots."""
-        return place_of(self.path / CHECKPOINTS, manifest.identity, index)
+        return place_of(self.path / CHECKPOINTS, manifest.identity, index, manifest.steps)
 
     def add_shard(self, manifest: Manifest, index: int, trials: range, shard: Stored) -> None:
         """Write a shard and then its line in the journal."""
-        buffer = io.BytesIO()
-        np.savez(buffer, allow_pickle=False, **shard.arrays)
-        data = buffer.getvalue()
+        data = packed(shard.arrays)
         name = shard_name(index)
         files.write_file(self.path / SHARDS / name, data)
         seconds = tuple(shard.seconds.tolist())
@@ -173,6 +132,11 @@ class RunDirectory:
 
         With failed shards the run stays open: the others are kept, and a resume tries the failed ones again.
         """
+        for name in (RESULT, SUMMARY):
+            if stands_there(self.path / name) and not self._is_of_this_run(name, manifest, summary["hash"]):
+                self._notice(
+                    f"{name} was not written by this run: moved to {ownership.put_aside(self.path, self.path / name)}"
+                )
         write_result(self.path / RESULT, dataset, summary["hash"])
         text = (json.dumps(jsonable(summary), indent=2, allow_nan=False) + "\n").encode()
         files.write_file(self.path / SUMMARY, text)
@@ -180,40 +144,45 @@ class RunDirectory:
         done = changed(manifest, files=hashes, failed=tuple(failed), complete=not failed)
         files.write_file(self.path / MANIFEST, done.encode())
         if done.complete:
-            self.tidy()
+            self._tidy(self._parts())
 
-    def tidy_if_needed(self) -> None:
-        """Remove what a writer left that was killed after its run was complete."""
-        if any((self.path / name).exists() for name in (LOCK, *WHILE_RUNNING)):
-            with locked(self.path):
-                self.tidy()
+    def _is_of_this_run(self, name: str, manifest: Manifest, arrays_hash: str) -> bool:
+        """Tell whether a result that is there already was written by this run, perhaps just before it was killed."""
+        path = self.path / name
+        if hash_of_file(path) == manifest.files.get(name):
+            return True
+        try:
+            if name == RESULT:
+                return stored_hash(path) == arrays_hash
+            return bool(json.loads(read_regular(path, LARGEST_SUMMARY))["hash"] == arrays_hash)
+        except Exception:  # whatever a reader makes of a file that is none of ours
+            return False
 
-    def tidy(self) -> None:
-        """Remove what only a run under way needs."""
-        for name in WHILE_RUNNING:
-            files.remove(self.path / name)
-        files.remove_temporaries(self.path)
+    def tidy_if_needed(self, manifest: Manifest) -> None:
+        """Remove what a writer left that was killed after its run was complete, as far as it proves to be this run's."""
+        if not any(stands_there(self.path / name) for name in (LOCK, *WHILE_RUNNING)):
+            return
+        with locked(self.path):
+            parts = [self.path / name for name in WHILE_RUNNING]
+            found = list(ownership.look(self.path, manifest))
+            self._tidy(
+                one.path
+                for one in found
+                if one.state == ownership.OURS and (one.path in parts or one.path.parent in parts)
+            )
 
+    def _parts(self) -> Iterator[Path]:
+        """Give what only a run under way needs: all shards and snapshots of this name were written or checked by it."""
+        yield self.path / PROGRESS
+        for folder in (self.path / CHECKPOINTS, self.path / SHARDS):
+            yield from (file for file in sorted(folder.iterdir()) if shard_index(file.name) is not None)
+            yield folder
+        yield self.path / JOURNAL
 
-def shard_name(index: int) -> str:
-    """Return the name of a shard's file."""
-    return f"{index:06d}.npz"
-
-
-def read_manifest(path: Path) -> Manifest:
-    """Return the manifest in the directory ``path``."""
-    try:
-        manifest = Manifest.decode((path / MANIFEST).read_bytes())
-    except OSError as error:
-        if (path / SWEEP_MANIFEST).is_file():
-            raise CorruptRun(path, "a sweep, not a run; its runs are in points/") from None
-        raise CorruptRun(path, f"no run: {MANIFEST}: {error.strerror or error}") from None
-    if manifest is None:
-        raise CorruptRun(path, f"{MANIFEST} is damaged, or of another version; --replace begins anew")
-    return manifest
-
-
-def hash_of_file(path: Path) -> str:
-    """Return the sha256 of a file of any size."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    def _tidy(self, parts: Iterable[Path]) -> None:
+        for path in parts:
+            if path.name in (SHARDS, CHECKPOINTS):
+                files.remove_if_empty(path)
+            else:
+                files.remove(path)
+        files.remove_temporaries(self.path, is_file_of_a_run)

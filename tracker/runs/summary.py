@@ -8,12 +8,14 @@ import numpy as np
 
 from tracker import chain as chain_statistics
 from tracker.bins import WAIT_BITS, bin_edges
-from tracker.loop import ERROR, INSIDE, SQUARE, STEPS
-from tracker.metrics.accuracy import Classes, accuracy
-from tracker.metrics.averages import final_moments, over_trials, pooled_moments, ratio, time_average
-from tracker.metrics.recovery import recovery
+from tracker.loop import CORRECT, ERROR, EXCESS, INSIDE, MEASURED, SQUARE, STEPS
+from tracker.metrics.averages import final_moments, over_trials, pooled_moments, ratio
+from tracker.metrics.recovery import others, recovery
+from tracker.metrics.switches import pooled_mean
+from tracker.names import FROZEN, ORACLE
 from tracker.plain import jsonable
 from tracker.runs.netcdf import array_hash
+from tracker.runs.steps import steps_over_limits
 from tracker.scenario import classifies, regimes
 
 if TYPE_CHECKING:
@@ -27,16 +29,21 @@ if TYPE_CHECKING:
 
 
 # the columns of ``by_mode`` and ``by_age`` are the loop's; who reads results takes them from here
-__all__ = ["ERROR", "INSIDE", "SQUARE", "STEPS", "per_step", "summarise", "tracking_errors"]
+__all__ = [
+    "CORRECT", "ERROR", "EXCESS", "INSIDE", "MEASURED", "SQUARE", "STEPS", "horizon", "per_step", "summarise",
+    "tracking_errors",
+]  # fmt: skip
+RECOVERY = ("already", "median", "low", "high", "censored", "mean", "stayed", "switches", "by_mode")
+BY_MODE = ("already", "median", "low", "high", "censored", "switches")
 
 
 def summarise(problem: Problem, arrays: Arrays, seconds: NDArray[np.float64]) -> dict[str, Any]:
     """Return the summary of a run from its arrays; axes are (trial, sampler, ...)."""
-    scenario = problem.scenario
+    scenario, relative = problem.scenario, steps_over_limits(problem, arrays)
     samplers = [
         {
             **summarise_sampler(problem, arrays, n, contestant),
-            **summarise_accuracy(problem, arrays, n),
+            "step_over_limit": relative.get(contestant.name),
             "steps_per_second": _speed(problem, arrays, n, seconds[n]),
         }
         for n, contestant in enumerate(problem.contestants)
@@ -52,6 +59,7 @@ def summarise(problem: Problem, arrays: Arrays, seconds: NDArray[np.float64]) ->
         "chain": summarise_chain(problem, arrays),
         "regime": regimes(scenario),
         "samplers": samplers,
+        "cost_every": problem.layout.cost_every,
         "hash": array_hash(arrays),
     }
     return dict(jsonable(summary))
@@ -69,13 +77,11 @@ def summarise_sampler(problem: Problem, arrays: Arrays, n: int, contestant: Cont
     kept = arrays["diverged"][:, n] < 0
     by_mode = arrays["by_mode"][kept, n]
     per_trial = by_mode.sum(axis=1)
-    steps = per_trial[:, STEPS]
-    recorded = np.arange(problem.records) * layout.record_every
-    excess = time_average(arrays["excess"][kept, n], recorded, layout.burn_in, layout.steps)
+    steps, measured = per_trial[:, STEPS], per_trial[:, MEASURED]
     moments = pooled_moments(arrays["moments"][kept, n], float(steps.sum()), problem.origin)
     has_target = all(np.isfinite(mode.radius2) for mode in problem.modes)
-    waits = recovery(arrays["waits"][kept, n], bin_edges(layout.steps, WAIT_BITS))
     keys = contestant.keys
+    accuracy = {"accuracy": _average(ratio(per_trial[:, CORRECT], measured))} if classifies(problem.modes) else {}
     evaluations = keys.evaluations._asdict() if keys is not None else {"gradient": 0, "cost": 0, "hessian": 0}
     return {
         "name": contestant.name,
@@ -84,11 +90,11 @@ def summarise_sampler(problem: Problem, arrays: Arrays, n: int, contestant: Cont
         "beta": keys.beta if keys is not None else None,
         "tracking_error": _average(ratio(per_trial[:, ERROR], steps)),
         "mean_square_error": _average(ratio(per_trial[:, SQUARE], steps)),
-        "excess_cost": _average(excess),
+        "excess_cost": _average(ratio(per_trial[:, EXCESS], measured)),
+        "regret": _average(layout.cost_every * per_trial[:, EXCESS]),
+        **accuracy,
         "inside_target": _average(ratio(per_trial[:, INSIDE], steps)) if has_target else None,
-        "recovery": {
-            key: _number(value) if has_target else None for key, value in waits._asdict().items()
-        },
+        **summarise_recovery(problem, arrays, n, contestant.name),
         "mean": moments.mean.tolist(),
         "covariance": moments.covariance.tolist(),
         "final": summarise_final(problem, arrays["final"][kept, n], arrays["final_mode"][kept]),
@@ -99,15 +105,42 @@ def summarise_sampler(problem: Problem, arrays: Arrays, n: int, contestant: Cont
     }  # fmt: skip
 
 
-def summarise_accuracy(problem: Problem, arrays: Arrays, n: int) -> dict[str, Any]:
-    """Return the time average of the accuracy under the current mode where all modes are classifiers, else nothing."""
-    if not classifies(problem.modes):
-        return {}
-    layout, kept = problem.layout, arrays["diverged"][:, n] < 0
-    classes = [Classes(mode.cost.rows, mode.cost.labels) for mode in problem.modes]
-    trace = accuracy(classes, arrays["theta"][kept, n], arrays["mode"][kept])
-    recorded = np.arange(problem.records) * layout.record_every
-    return {"accuracy": _average(time_average(trace, recorded, layout.burn_in, layout.steps))}
+def summarise_recovery(problem: Problem, arrays: Arrays, n: int, name: str) -> dict[str, Any]:
+    """Return what re-acquisition was like: ``recovery``, and its mean once more with a standard error.
+
+    ``already`` is a share of all switches; all else, ``switches`` too, is about the others. ``mean`` is restricted to
+    ``horizon``. What stands still never re-acquires anything, so it has no times; what knows the mode has nothing to re-acquire.
+    """
+    kept = arrays["diverged"][:, n] < 0
+    nothing: dict[str, Any] = {"recovery": dict.fromkeys(RECOVERY), "recovery_mean": {"mean": None, "stderr": None}}
+    if not all(np.isfinite(mode.radius2) for mode in problem.modes):
+        return nothing
+    waits, edges = arrays["waits"][kept, n], bin_edges(problem.layout.steps, WAIT_BITS)
+    whole, by_mode = recovery(waits, edges)
+    if name == ORACLE:
+        nothing["recovery"]["already"] = _number(whole.already)
+        return nothing
+    looked, still = arrays["stays"][kept, n].sum(axis=(0, 1))
+    mean = pooled_mean(others(waits), edges, horizon(problem, arrays))
+    row: dict[str, Any] = {key: _number(value) for key, value in whole._asdict().items()}
+    row |= {"mean": _number(mean.mean), "stayed": still / looked if looked else None, "switches": whole.switches}
+    if name == FROZEN:
+        row |= dict.fromkeys(("median", "low", "high", "mean", "stayed"))
+        mean = over_trials(np.empty(0))
+    row["by_mode"] = [
+        {"mode": keys.name, **{key: _number(getattr(one, key)) for key in BY_MODE}, "switches": one.switches}
+        for keys, one in zip(problem.scenario.modes, by_mode, strict=True)
+    ]
+    return {
+        "recovery": {key: row[key] for key in RECOVERY},
+        "recovery_mean": {"mean": _number(mean.mean), "stderr": _number(mean.stderr)},
+    }
+
+
+def horizon(problem: Problem, arrays: Arrays) -> int:
+    """Return to how many steps mean waits are restricted: the mean time between two switches, so that few are cut by the next."""
+    trials = len(arrays["switches"])
+    return max(1, int(trials * problem.layout.steps / (int(arrays["switches"].sum()) + trials)))
 
 
 def summarise_final(problem: Problem, theta: NDArray[np.float64], mode: NDArray[np.int64]) -> dict[str, Any]:
@@ -167,9 +200,10 @@ def summarise_chain(problem: Problem, arrays: Arrays) -> dict[str, Any]:
 
 
 def per_step(arrays: Arrays, column: int) -> NDArray[np.float64]:
-    """Return a sum by mode as an average over the steps, shape (T, S); nan where a trial diverged."""
+    """Return a sum by mode as an average over its steps, shape (T, S); nan where a trial diverged."""
     sums = arrays["by_mode"].sum(axis=2)
-    return np.where(arrays["diverged"] < 0, ratio(sums[..., column], sums[..., STEPS]), np.nan)
+    steps = sums[..., MEASURED if column in (EXCESS, CORRECT) else STEPS]
+    return np.where(arrays["diverged"] < 0, ratio(sums[..., column], steps), np.nan)
 
 
 def tracking_errors(arrays: Arrays) -> NDArray[np.float64]:

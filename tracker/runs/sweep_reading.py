@@ -6,22 +6,30 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tracker.regular import is_own_folder, is_regular, read_regular
 from tracker.runs.errors import CorruptRun
+from tracker.runs.identity import hash_of_file, resolved, sha256
+from tracker.runs.names import POINTS, TABLE, TIDY
 from tracker.runs.points import axes_of, points_of
 from tracker.runs.reading import not_finished, open_run, stored_scenario
 from tracker.runs.records import SCENARIO
-from tracker.runs.sweeping import POINTS, SWEEP, TABLE, Outcome, Sweep, ended, read_sweep_manifest
+from tracker.runs.sweeping import SWEEP, Outcome, Sweep, ended, read_sweep_manifest
+from tracker.runs.tidy import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tracker.runs.points import Point
+    from tracker.runs.records import Manifest
     from tracker.scenario import Scenario
+
+
+LARGEST_TABLE = 100_000_000  # bytes
 
 
 def is_sweep(path: Path) -> bool:
     """Tell whether a sweep was begun in the directory ``path``."""
-    return (path / SWEEP).is_file()
+    return is_regular(path / SWEEP)
 
 
 def open_sweep(path: str | Path, scenario: Scenario | None = None, *, plugins: Sequence[str] = ()) -> Sweep:
@@ -40,33 +48,47 @@ def open_sweep(path: str | Path, scenario: Scenario | None = None, *, plugins: S
         If anything in it is missing, damaged or not finished.
     """
     given = Path(path)
-    path = given.resolve()
+    path = resolved(given)
     manifest = read_sweep_manifest(path)
     if not manifest.complete:
         raise CorruptRun(path, not_finished("sweep", given, manifest))
     scenario = scenario or stored_scenario(path, manifest, plugins)
-    points, entries = points_of(scenario), entries_of(path)
+    if (path / TIDY).exists() and TIDY in manifest.files and hash_of_file(path / TIDY) != manifest.files[TIDY]:
+        raise CorruptRun(path, f"{TIDY} is damaged; tracker sweep --resume writes it again")
+    points, entries = points_of(scenario), entries_of(path, manifest)
     if [f"{POINTS}/{point.folder}" for point in points] != [entry["folder"] for entry in entries]:
         raise CorruptRun(path, f"{TABLE} does not hold the points of {SCENARIO}")
     outcomes = [_read(path, point, entry) for point, entry in zip(points, entries, strict=True)]
     return Sweep(scenario, axes_of(scenario), tuple(outcomes), path)
 
 
-def entries_of(path: Path) -> list[dict[str, Any]]:
+def entries_of(path: Path, manifest: Manifest) -> list[dict[str, Any]]:
     """Return how the points of the finished sweep in ``path`` ended."""
+    damaged = CorruptRun(path, f"{TABLE} is damaged; tracker sweep --resume writes it again")
     try:
-        entries = json.loads((path / TABLE).read_bytes())["points"]
-        return [{key: entry[key] for key in ("folder", "state", "message", "hash")} for entry in entries]
+        data = read_regular(path / TABLE, LARGEST_TABLE)
+        entries = json.loads(data)["points"]
+        found = [{key: entry[key] for key in ("folder", "state", "message", "hash")} for entry in entries]
     except OSError as error:
         raise CorruptRun(path, f"{TABLE}: {error.strerror or error}") from None
-    except (ValueError, KeyError, TypeError):
-        raise CorruptRun(path, f"{TABLE} is damaged; tracker sweep --resume writes it again") from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise damaged from None
+    if manifest.files.get(TABLE, sha256(data)) != sha256(data) or not all(map(_is_sound, found)):
+        raise damaged
+    return found
+
+
+def _is_sound(entry: dict[str, Any]) -> bool:
+    texts = all(isinstance(entry[key], str) for key in ("folder", "state", "message"))
+    return texts and entry["state"] in STATES and (entry["hash"] is None or isinstance(entry["hash"], str))
 
 
 def _read(path: Path, point: Point, entry: dict[str, Any]) -> Outcome:
     if entry["hash"] is None:
         return Outcome(point, "failed", str(entry["message"]))
     try:
+        if not is_own_folder(path / entry["folder"]):
+            raise CorruptRun(path, "no folder of a run")  # noqa: TRY301
         found = open_run(path / entry["folder"], point.scenario)
     except CorruptRun as damaged:
         raise CorruptRun(path, f"{point.label}: {damaged.reason}") from None

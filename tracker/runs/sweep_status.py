@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import json
-import tomllib
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tracker.regular import is_own_folder, is_regular, read_regular
 from tracker.runs import kept
 from tracker.runs.errors import CorruptRun
-from tracker.runs.identity import continuing
+from tracker.runs.identity import continuing, hash_of_file, resolved
 from tracker.runs.locking import living_holder
+from tracker.runs.names import DAMAGED, MANIFEST, POINTS, SUMMARY, TABLE, TIDY
+from tracker.runs.ownership import read_manifest
 from tracker.runs.points import axes_in, crossed, label_of, numeral
 from tracker.runs.records import SCENARIO
 from tracker.runs.status import COMPLETE, RESUMABLE, RUNNING, Status, status_of
-from tracker.runs.storage import DAMAGED, MANIFEST, SUMMARY, read_manifest
+from tracker.runs.storage import LARGEST_SUMMARY
 from tracker.runs.sweep_reading import entries_of
-from tracker.runs.sweeping import POINTS, TABLE, TIDY, read_sweep_manifest, verdict
+from tracker.runs.sweeping import read_sweep_manifest, verdict
+from tracker.scenario.reading import LARGEST_FILE, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tracker.runs.points import Settings
+    from tracker.runs.records import Manifest
+
 DIVERGED, FAILED, WAITING = "diverged", "failed", "waiting"
+MOST_POINTS = 100_000
 PASSED_OVER = "not finished, though later points were begun"
 
 
@@ -94,13 +102,13 @@ class _Point:
 def sweep_status_of(path: str | Path, *, verify: bool | None = None) -> SweepStatus:
     """Return how far the sweep in the directory ``path`` is; ``CorruptRun`` where there is none."""
     given = Path(path)
-    path = given.resolve()
+    path = resolved(given)
     manifest = read_sweep_manifest(path)
     holder = living_holder(path)
     state = RUNNING if holder is not None else COMPLETE if manifest.complete else RESUMABLE
     points = list(_found(path, verify))
     last = max((point.index for point in points if point.folder is not None), default=-1)
-    entries, unusable = _ends(path, points) if state == COMPLETE else ({}, [])
+    entries, unusable = _ends(path, manifest, points, verify) if state == COMPLETE else ({}, [])
     unusable += [name for point in points for name in _unusable(path, point, entries.get(point.index))]
     told = [_told(point, last, state, entries.get(point.index)) for point in points]
     runs = [point.status for point in points if point.status is not None]
@@ -136,24 +144,41 @@ def sweep_status_of(path: str | Path, *, verify: bool | None = None) -> SweepSta
 def _found(path: Path, verify: bool | None) -> Iterator[_Point]:
     """Give the points of the scenario that is kept in ``path``: as tables, since nothing is computed here."""
     try:
-        table = tomllib.loads((path / SCENARIO).read_text(encoding="utf-8"))
-        settings = [chosen for _, chosen in crossed(axes_in(table["sweep"]))]
-        size = {key: float(table[key]) for key in ("trials", "steps")}
+        settings, works = _settings(read_regular(path / SCENARIO, LARGEST_FILE).decode())
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorruptRun(path, f"{SCENARIO} cannot be read: {error}") from None
-    folders = [_folder(path, numeral(index, len(settings))) for index in range(len(settings))]
+    begun = _begun(path)
+    folders = [begun.get(numeral(index, len(settings))) for index in range(len(settings))]
     if verify is None and sum(_bytes(folder) for folder in folders if folder is not None) > kept.CHEAP:
         verify = False
     for index, (chosen, folder) in enumerate(zip(settings, folders, strict=True)):
-        own = {**size, **dict(chosen)}
-        work = float(own["trials"]) * float(own["steps"])
         status = _status(folder, verify)
         summary = _summary(folder) if folder is not None and status is not None and status.state == COMPLETE else {}
-        yield _Point(index, label_of(index, chosen), work, folder, status, summary)
+        yield _Point(index, label_of(index, chosen), works[index], folder, status, summary)
 
 
-def _folder(path: Path, number: str) -> Path | None:
-    return next((path / POINTS).glob(f"{number}_*"), None)
+def _settings(text: str) -> tuple[list[Settings], list[float]]:
+    """Return what each point sets, and how many steps it has, from a scenario that is not checked otherwise here."""
+    table = tables(text, SCENARIO)
+    axes = axes_in(table["sweep"])
+    if not 1 <= math.prod(len(axis.values) for axis in axes) <= MOST_POINTS:
+        raise ValueError(f"a sweep has 1 to {MOST_POINTS} points")
+    settings = [chosen for _, chosen in crossed(axes)]
+    works = []
+    for chosen in settings:
+        own = {"trials": table["trials"], "steps": table["steps"], **dict(chosen)}
+        if not all(isinstance(own[key], int) and 1 <= own[key] <= 10**15 for key in ("trials", "steps")):
+            raise ValueError("trials and steps must be whole numbers")
+        works.append(float(own["trials"]) * float(own["steps"]))
+    return settings, works
+
+
+def _begun(path: Path) -> dict[str, Path]:
+    """Return the folders of points by their numeral; what is no folder itself is none."""
+    folder = path / POINTS
+    if not is_own_folder(folder):
+        return {}
+    return {entry.name.partition("_")[0]: entry for entry in sorted(folder.iterdir()) if is_own_folder(entry)}
 
 
 def _bytes(folder: Path) -> float:
@@ -172,19 +197,31 @@ def _status(folder: Path | None, verify: bool | None) -> Status | None:
 
 def _summary(folder: Path) -> dict[str, Any]:
     try:
-        return dict(json.loads((folder / SUMMARY).read_bytes()))
-    except (OSError, ValueError, TypeError):  # told among the files that are damaged
+        summary = dict(json.loads(read_regular(folder / SUMMARY, LARGEST_SUMMARY)))
+        verdict(summary)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):  # told among what is damaged
         return {}
+    return summary
 
 
-def _ends(path: Path, points: Sequence[_Point]) -> tuple[dict[int, dict[str, Any]], list[str]]:
+def _ends(
+    path: Path, manifest: Manifest, points: Sequence[_Point], verify: bool | None
+) -> tuple[dict[int, dict[str, Any]], list[str]]:
     """Return how the points of a finished sweep ended, by index, and which of its own files are missing or damaged."""
-    missing = [] if (path / TIDY).is_file() else [TIDY]
+    missing = [] if _is_tidy(path, manifest, verify) else [TIDY]
     try:
-        entries = entries_of(path)
+        entries = entries_of(path, manifest)
     except CorruptRun:
         return {}, [*missing, TABLE]
     return dict(enumerate(entries)), missing if len(entries) == len(points) else [*missing, TABLE]
+
+
+def _is_tidy(path: Path, manifest: Manifest, verify: bool | None) -> bool:
+    file = path / TIDY
+    if not is_regular(file):
+        return False
+    checked = verify if verify is not None else file.stat().st_size <= kept.CHEAP
+    return not checked or TIDY not in manifest.files or hash_of_file(file) == manifest.files[TIDY]
 
 
 def _told(point: _Point, last: int, sweep: str, entry: dict[str, Any] | None) -> PointStatus:

@@ -15,21 +15,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tracker.plain import jsonable
+from tracker.regular import is_own_folder, read_regular, stands_there
 from tracker.runs import files
 from tracker.runs.cluster import refuse_if_silent
 from tracker.runs.errors import CorruptRun, RunExists
 from tracker.runs.execution import Progress, run
-from tracker.runs.identity import data_files, manifest_of
+from tracker.runs.identity import hash_of_file, manifest_of, resolved, sha256
 from tracker.runs.locking import LOCK, locked
+from tracker.runs.names import POINTS, SWEEP_MANIFEST, TABLE, TIDY, is_file_of_a_run, refuse_disguises
+from tracker.runs.ownership import clear, look, manifest_in, put_aside, refuse_foreign, strangers
 from tracker.runs.points import Axis, Point, axes_of, points_of
 from tracker.runs.reading import resumable
-from tracker.runs.records import SCENARIO, Manifest
-from tracker.runs.storage import SWEEP_MANIFEST
-from tracker.runs.summary import tracking_errors
+from tracker.runs.records import LARGEST_MANIFEST, Manifest
+from tracker.runs.resuming import write_scenario
+from tracker.runs.summary import ERROR, SQUARE, per_step
 from tracker.runs.tidy import tidy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     import xarray
@@ -38,8 +41,7 @@ if TYPE_CHECKING:
     from tracker.runs.result import Run
     from tracker.scenario import Scenario
 
-SWEEP, TABLE, TIDY, POINTS = SWEEP_MANIFEST, "points.json", "sweep.nc", "points"
-BEGINNINGS = {LOCK, SCENARIO, POINTS}  # what may stand there before sweep.json does
+SWEEP = SWEEP_MANIFEST
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class Outcome:
     state : "complete", "diverged" (some trials did; the others count) or "failed" (no result, or not of all trials)
     message : what went wrong, "" where nothing did
     errors : the tracking error of each trial and sampler, shape (T, S), in the order of the summary; nan where diverged
+    squares : the mean square error, likewise
     """
 
     point: Point
@@ -56,6 +59,7 @@ class Outcome:
     message: str = ""
     summary: Mapping[str, Any] | None = None
     errors: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
+    squares: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -133,15 +137,15 @@ def sweep(
     """
     points = points_of(scenario)
     if not isinstance(executor, Executor):
-        refuse_if_silent(engine)  # once for all points, not one failure for each
+        refuse_if_silent(engine, scenario.packages)  # once for all points, not one failure for each
     how = How(executor, engine, progress, notice)
     if out is None:
         return Sweep(scenario, axes_of(scenario), _all(points, None, how, tell))
-    folder = Path(out).resolve()
-    _refuse_if_taken(folder, data_files(scenario), replace=replace, resume=resume)
+    folder = resolved(Path(out))
+    _refuse_if_taken(folder, replace=replace, resume=resume)
     files.make_folder(folder)
     with locked(folder):
-        scenario = _taken(folder, scenario, resume=resume)
+        scenario = _taken(folder, scenario, replace=replace, resume=resume)
         result = Sweep(scenario, axes_of(scenario), _all(points, folder / POINTS, how, tell), folder)
         _finish(folder, result)
     return result
@@ -186,8 +190,8 @@ def _outcome(point: Point, place: Path | None, how: How) -> Outcome:
 
 def ended(point: Point, result: Run) -> Outcome:
     """Return the outcome of a point that has a result."""
-    summary, errors = result.summary, tracking_errors(result.arrays)
-    return Outcome(point, *verdict(summary), summary, errors)
+    summary, arrays = result.summary, result.arrays
+    return Outcome(point, *verdict(summary), summary, per_step(arrays, ERROR), per_step(arrays, SQUARE))
 
 
 def verdict(summary: Mapping[str, Any]) -> tuple[str, str]:
@@ -200,13 +204,18 @@ def verdict(summary: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _carried_out(point: Point, place: Path | None, how: How) -> Run:
-    """Run the point, continue it, or only read it; what is damaged beyond that is computed again."""
+    """Run the point, continue it, or only read it; what is damaged beyond that is put aside and computed again."""
     options: dict[str, Any] = {"engine": how.engine, "progress": how.progress, "notice": how.notice}
+    if place is None:
+        return run(point.scenario, None, how.executor, **options)
     try:
-        return run(point.scenario, place, how.executor, resume=place is not None, **options)
+        if stands_there(place) and not is_own_folder(place):
+            raise CorruptRun(place, "no folder of a run")  # noqa: TRY301
+        return run(point.scenario, place, how.executor, resume=True, **options)
     except CorruptRun as damaged:
-        how.notice(f"{point.label}: {damaged.reason}; computed again")
-        return run(point.scenario, place, how.executor, replace=True, **options)
+        aside = put_aside(place.parent.parent, place)
+        how.notice(f"{point.label}: {damaged.reason}; moved to {aside}, computed again")
+        return run(point.scenario, place, how.executor, **options)
 
 
 def _divergence(summary: Mapping[str, Any]) -> str:
@@ -221,45 +230,54 @@ def _divergence(summary: Mapping[str, Any]) -> str:
 # --- the directory
 
 
-def _refuse_if_taken(folder: Path, data: Iterable[str], *, replace: bool, resume: bool) -> None:
-    if not folder.exists():
-        return
-    names = {path.name for path in folder.iterdir() if path.suffix != files.TEMPORARY} if folder.is_dir() else {""}
-    begun_only = LOCK in names and names <= {*BEGINNINGS, *data}  # killed before sweep.json was written
-    if names and not begun_only and not (SWEEP in names and (replace or resume)):
-        raise RunExists(folder, is_run=SWEEP in names)
+def _refuse_if_taken(folder: Path, *, replace: bool, resume: bool) -> None:
+    old = manifest_in(folder, SWEEP)
+    if old is None:
+        if found := strangers(folder):
+            raise RunExists(folder, is_run=False, found=found)
+    elif not resume:
+        refuse_foreign(folder, list(look(folder, old, SWEEP)))
+        if not replace:
+            raise RunExists(folder, is_run=True)
 
 
-def _taken(folder: Path, scenario: Scenario, *, resume: bool) -> Scenario:
+def _taken(folder: Path, scenario: Scenario, *, replace: bool, resume: bool) -> Scenario:
     """Begin, or make sure that what is here is the same sweep; return the scenario that it goes on with.
 
-    An old one goes only now, when the new one is valid.
+    An old one goes only now, when the new one is valid; the manifest, by which all else is known as ours, comes first.
     """
-    if resume and (folder / SWEEP).exists():
+    if resume and stands_there(folder / SWEEP):
         return resumable(folder, read_sweep_manifest(folder), scenario)
-    for old in sorted(folder.iterdir()):
-        if old.name not in (LOCK, SWEEP):  # without its name, half a sweep could not be replaced again
-            files.remove(old)
-    files.make_folder(folder / POINTS)
-    for name, content in data_files(scenario).items():
-        files.write_file(folder / name, content)
-    files.write_file(folder / SCENARIO, scenario.toml().encode())
+    old = manifest_in(folder, SWEEP)
+    found = [name for name in strangers(folder) if name != LOCK] if old is None else []
+    if found or (old is not None and not replace):  # something came here while we prepared
+        raise RunExists(folder, is_run=not found, found=found)
+    if old is not None:
+        clear(folder, old, SWEEP)
+    files.remove_temporaries(folder, is_file_of_a_run)
     files.write_file(folder / SWEEP, manifest_of(scenario, 1).encode())
+    files.make_folder(folder / POINTS)
+    write_scenario(folder, scenario)
     return scenario
 
 
 def read_sweep_manifest(path: Path) -> Manifest:
-    """Return the manifest of the sweep in the directory ``path``."""
+    """Return the manifest of the sweep in the directory ``path``, in which nothing of ours may be a link."""
+    refuse_disguises(path)
     try:
-        manifest = Manifest.decode((path / SWEEP).read_bytes())
+        manifest = Manifest.decode(read_regular(path / SWEEP, LARGEST_MANIFEST))
     except OSError as error:
         raise CorruptRun(path, f"no sweep: {SWEEP}: {error.strerror or error}") from None
     if manifest is None:
-        raise CorruptRun(path, f"{SWEEP} is damaged, or of another version; --replace begins anew")
+        raise CorruptRun(path, f"{SWEEP} is damaged, of another version, or not a sweep's")
     return manifest
 
 
 def _finish(folder: Path, result: Sweep) -> None:
+    before = read_sweep_manifest(folder).files
+    for name in (TIDY, TABLE):
+        if stands_there(folder / name) and hash_of_file(folder / name) != before.get(name):
+            put_aside(folder, folder / name)
     files.write_with(folder / TIDY, lambda path: _write_netcdf(result.dataset, path))
     points = [
         {
@@ -272,9 +290,10 @@ def _finish(folder: Path, result: Sweep) -> None:
         }
         for outcome in result.outcomes
     ]
-    text = json.dumps(jsonable({"points": points}), indent=2, allow_nan=False) + "\n"
-    files.write_file(folder / TABLE, text.encode())
-    files.write_file(folder / SWEEP, replace(manifest_of(result.scenario, 1), complete=True).encode())
+    text = (json.dumps(jsonable({"points": points}), indent=2, allow_nan=False) + "\n").encode()
+    files.write_file(folder / TABLE, text)
+    hashes = {TIDY: hash_of_file(folder / TIDY), TABLE: sha256(text)}
+    files.write_file(folder / SWEEP, replace(manifest_of(result.scenario, 1), complete=True, files=hashes).encode())
 
 
 def _write_netcdf(dataset: xarray.Dataset, path: Path) -> None:

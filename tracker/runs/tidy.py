@@ -36,13 +36,15 @@ METRICS = {
     "mean_square_error": Metric(("mean_square_error", "mean"), ("mean_square_error", "stderr"), "mean square error"),
     "excess_cost": Metric(("excess_cost", "mean"), ("excess_cost", "stderr"), "excess cost"),
     "inside_target": Metric(("inside_target", "mean"), ("inside_target", "stderr"), "share of time inside the target"),
-    "recovery": Metric(("recovery", "median"), None, "median recovery time (steps)"),
+    "recovery": Metric(("recovery", "mean"), ("recovery_mean", "stderr"), "mean recovery time (steps)"),
 }
 # variables that belong to a metric, and others: name, path in a sampler's row, what it is
 OTHERS = (
+    ("recovery_median", ("recovery", "median"), "median recovery time (steps)"),
+    ("recovery_already", ("recovery", "already"), "share of switches at which the new target held it already"),
     ("recovery_low", ("recovery", "low"), "lower end of the 95 % interval of the median recovery time"),
     ("recovery_high", ("recovery", "high"), "upper end of the 95 % interval of the median recovery time"),
-    ("recovery_censored", ("recovery", "censored"), "share of switches that were not recovered from in time"),
+    ("recovery_censored", ("recovery", "censored"), "share of the other switches that were not recovered from in time"),
     ("diverged", ("diverged",), "trials that diverged; they are left out of every average"),
     ("epsilon", ("epsilon",), "step of the sampler"),
 )

@@ -77,7 +77,9 @@ def pack(problem: Problem) -> Payload:
 
 def start_worker(steps: Any, stop: Any) -> None:
     """Prepare a process of the pool: who started it decides when it stops, and it ends with it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent asks us to stop
+    for name in ("SIGINT", "SIGHUP"):  # they reach the whole group; the parent asks us to stop
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     _boards[:] = [Board(steps, stop)]
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

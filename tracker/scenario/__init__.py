@@ -10,6 +10,7 @@ from tracker.scenario.model import Scenario, load, parse
 from tracker.scenario.plugins import PluginError
 from tracker.scenario.schema import json_schema
 from tracker.scenario.stability import doubtful_targets, regime, regimes, stability_limits, warnings
+from tracker.scenario.switching import switched_systems, unstable_when_switched
 
 __all__ = [
     "Limits",
@@ -32,6 +33,8 @@ __all__ = [
     "skew_matrix",
     "stability_limits",
     "step_nanoseconds",
+    "switched_systems",
+    "unstable_when_switched",
     "warnings",
     "with_settings",
 ]

@@ -14,11 +14,11 @@ from tracker.costs.base import CostKeys, hessian
 from tracker.costs.quadratic import QuadraticKeys
 from tracker.names import BASELINES
 from tracker.samplers.base import SkewKeys
-from tracker.scenario.errors import name_of, place_of, shown, unknown
+from tracker.scenario.errors import name_of, place_of, shown, some, unknown
 from tracker.scenario.own import OwnCost
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     Parts = Mapping[str, Any]
 
@@ -106,6 +106,8 @@ def _times(parts: Parts) -> Iterator[str]:
     burn_in = parts.get("burn_in", 0)
     if burn_in >= steps:
         yield f"burn_in: {burn_in} must be less than steps = {steps}"
+    if (every := parts.get("record_every", 1)) > steps:
+        yield f"record_every: {every} must be at most steps = {steps}"
     for index, event in enumerate(parts.get("interventions", ())):
         if event is not None and event.at >= steps:
             yield f"interventions[{index}].at: {event.at} must be less than steps = {steps}"
@@ -127,13 +129,18 @@ def _world(parts: Parts, given: Parts) -> Iterator[str]:
     if names is None:
         return
     if parts.get("schedule") is not None:
-        for index, (_, name) in enumerate(parts["schedule"].switches):
-            if name not in names:
-                yield f"schedule.switches[{index}][1]: {shown(name)} is an {unknown(name, names, 'mode')}"
-    for index, event in enumerate(parts.get("interventions", ())):
-        to = getattr(event, "to", None)
-        if to is not None and to not in names:
-            yield f"interventions[{index}].to: {shown(to)} is an {unknown(to, names, 'mode')}"
+        switches = ((f"switches[{n}][1]", name) for n, (_, name) in enumerate(parts["schedule"].switches))
+        yield from some(_strangers("schedule.", switches, names), "schedule.switches")
+    events = ((f"[{n}].to", getattr(event, "to", None)) for n, event in enumerate(parts.get("interventions", ())))
+    yield from some(_strangers("interventions", events, names), "interventions")
+
+
+def _strangers(table: str, places: Iterable[tuple[str, str | None]], names: list[str]) -> Iterator[str]:
+    """Name each place that uses a mode that there is not."""
+    known = set(names)
+    for place, name in places:
+        if name is not None and name not in known:
+            yield f"{table}{place}: {shown(name)} is an {unknown(name, names, 'mode')}"
 
 
 def _chain(chain: Any, modes: int, names: list[str] | None) -> Iterator[str]:

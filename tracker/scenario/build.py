@@ -11,7 +11,7 @@ from tracker import skew
 from tracker.costs.base import measure, measure_size, twins
 from tracker.costs.logistic import Logistic
 from tracker.costs.minimisers import Minimisers, global_minimisers
-from tracker.costs.nearby import NEARBY, neighbour
+from tracker.costs.nearby import NEARBY, curvature, neighbour
 from tracker.samplers.base import SamplerKeys, SkewKeys
 from tracker.scenario.errors import ScenarioError, place_of, shown
 
@@ -35,6 +35,7 @@ class Mode(NamedTuple):
     targets : ndarray, shape (t, measure_size): the minimisers, and their twins, where distances are measured
     radius2 : the target set is within this squared distance of a target; nan without a target set
     floor : the least expected cost
+    relaxation : 1/h, h the smallest curvature at a minimiser: 1/(epsilon h) steps are a relaxation time; inf where there is none
     """
 
     cost: Any
@@ -42,6 +43,7 @@ class Mode(NamedTuple):
     targets: Array
     radius2: float
     floor: float
+    relaxation: float
 
 
 def build_modes(scenario: Scenario) -> tuple[Mode, ...]:
@@ -62,9 +64,21 @@ def build_modes(scenario: Scenario) -> tuple[Mode, ...]:
         radius = keys.target.radius if keys.target is not None else default_radius(cost, points)
         targets = np.concatenate([twins(cost, measured(cost, point)) for point in points[i]])
         modes.append(
-            Mode(cost, points[i], np.ascontiguousarray(targets), float(radius) ** 2, float(found.value)),
-        )
+            Mode(
+                cost, points[i], np.ascontiguousarray(targets), float(radius) ** 2, float(found.value),
+                relaxation(cost, points[i]),
+            ),
+        )  # fmt: skip
     return tuple(modes)
+
+
+def relaxation(cost: Any, points: Array) -> float:
+    """Return 1/h, h the smallest curvature at any of the minimisers ``points`` (m, N); inf where one is flat."""
+    found = [curvature(cost, point) for point in points]
+    if not np.isfinite(found).all():
+        return float("inf")
+    smallest = min(float(np.linalg.eigvalsh(H)[0]) for H in found)
+    return 1.0 / smallest if smallest > 0.0 else float("inf")
 
 
 def is_isolated(mode: Mode) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from tracker.costs.multiplied import one_account
 from tracker.keys import Keys
 from tracker.scenario.agreement import disagreements
 from tracker.scenario.errors import (
@@ -21,7 +22,7 @@ from tracker.scenario.errors import (
     unknown_key,
 )
 from tracker.scenario.families import Families, families_with
-from tracker.scenario.model import MOST_TABLES, Chain, Gaussian, Scenario, Schedule
+from tracker.scenario.model import AGREED, MOST_TABLES, Chain, Gaussian, Scenario, Schedule
 from tracker.scenario.plugins import offered
 from tracker.scenario.words import MEANINGS
 
@@ -35,17 +36,27 @@ def checked(data: Mapping[str, Any], plugins: Sequence[Plugin] = ()) -> Scenario
     """Return the scenario that ``data`` describes; its tables are dicts, or models that are valid already."""
     from tracker.scenario.addresses import sweep_problems  # it comes back here for each value
 
-    parts, problems = _fields(data, families_with(plugins))
-    problems += disagreements(parts, data)
-    problems += sweep_problems(parts.get("sweep", {}), parts if not problems else data, plugins, valid=not problems)
+    with one_account():
+        parts, problems = _fields(data, families_with(plugins))
+        problems += disagreements(parts, data)
+        given = parts if not problems else data
+        problems += sweep_problems(parts.get("sweep", {}), given, plugins, valid=not problems)
     if problems:
         raise ScenarioError(problems)
-    return Scenario.model_validate(parts).with_plugins(plugins)
+    return Scenario.model_validate(parts, context={AGREED: True}).with_plugins(plugins)
 
 
-def _fields(data: Mapping[str, Any], families: Mapping[str, Families]) -> tuple[dict[str, Any], list[str]]:
+def problems_after(data: Mapping[str, Any], key: str, plugins: Sequence[Plugin] = ()) -> list[str]:
+    """Return what is wrong with ``data``, of which all but ``key`` is known to be valid."""
+    parts, problems = _fields({key: data[key]}, families_with(plugins), only=key)
+    return problems + disagreements({**{k: v for k, v in data.items() if k != key}, **parts}, data)
+
+
+def _fields(
+    data: Mapping[str, Any], families: Mapping[str, Families], only: str | None = None
+) -> tuple[dict[str, Any], list[str]]:
     """Return the fields that are valid by themselves; an entry of an array of tables that is not stands as None."""
-    known = Scenario.model_fields
+    known = Scenario.model_fields if only is None else {only: Scenario.model_fields[only]}
     strangers = [key for key in data if key not in known]
     problems = [line("", Problem((key,), unknown_key(key, data[key], known))) for key in strangers[:MOST_PER_TABLE]]
     parts: dict[str, Any] = {}
@@ -104,7 +115,8 @@ def _entry(table: str, item: Any, families: Families) -> tuple[Keys | None, list
     chosen = item[key]
     if not isinstance(chosen, str) or chosen not in known:
         what = "family" if table == "modes" else "kind"
-        way = offered(table, str(chosen)) or f"is an {unknown(str(chosen), known, what)}"
+        word = chosen if isinstance(chosen, str) else shown(chosen)
+        way = offered(table, word) or f"is an {unknown(word, known, what)}"
         return None, [Problem((key,), f"{shown(chosen)} {way}"), *_common_problems(base, item, key)]
     model = known[chosen]
     try:

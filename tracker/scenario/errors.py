@@ -10,10 +10,13 @@ import difflib
 import json
 import math
 import re
+from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from tracker.printable import printable
 from tracker.scenario.words import MEANINGS
 
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 MOST_PER_TABLE = 20  # a file can be wrong in 50 000 places; nobody reads them all
 MOST_SHOWN = 100
+LONGEST_WORD, MOST_WORDS = 80, 50  # that are compared, to guess what was meant
 LONGEST_LINE = 400
 _NAMED = re.compile(r"(?P<key>\w+)(?P<indices>(\[\d+\])*)(: | = | )(?P<rest>.+)", re.DOTALL)
 _BARE = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -110,10 +114,31 @@ def shown_path(path: Path) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """Return the known word that is most like ``word``, if any is."""
-    known = list(known)
+    return _nearest(word[:LONGEST_WORD].casefold(), tuple(known))
+
+
+@lru_cache(maxsize=MOST_SHOWN)  # one wrong word may stand in thousands of places
+def _nearest(word: str, known: tuple[str, ...]) -> str | None:
     folded = {k.casefold(): k for k in known}
-    match = difflib.get_close_matches(word[:80].casefold(), folded, n=1, cutoff=0.6)
+    # comparing two words takes time, so only those that begin and end most alike are compared
+    likeliest = sorted(folded, key=lambda other: -_shared_ends(word, other))[:MOST_WORDS]
+    match = difflib.get_close_matches(word, likeliest, n=1, cutoff=0.6)
     return folded[match[0]] if match else None
+
+
+def _shared_ends(one: str, other: str) -> int:
+    return _shared(one, other) + _shared(one[::-1], other[::-1])
+
+
+def _shared(one: str, other: str) -> int:
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def some(problems: Iterator[str], place: str) -> Iterator[str]:
+    """Give the first of many problems of one kind; the others are not even looked for."""
+    yield from islice(problems, MOST_PER_TABLE)
+    if next(problems, None) is not None:
+        yield f"{place}: and so on: only the first {MOST_PER_TABLE} are told"
 
 
 def unknown(word: str, known: Iterable[str], what: str) -> str:
@@ -259,5 +284,4 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 
 
 def _one_line(text: str) -> str:
-    clean = "".join(c if c.isprintable() else " " for c in text)
-    return clean if len(clean) <= LONGEST_LINE else clean[:LONGEST_LINE] + "..."
+    return printable(text, LONGEST_LINE)

@@ -26,6 +26,7 @@ MOST_SHARDS, LARGEST_SHARD = 64, 1000  # shards, so that workers stay busy to th
 # How small compression makes the traces of samplers, which look random, and sums over ages, of which some are empty.
 # Waiting times and all of the baselines hardly count.
 TRACE_RATE, SUMS_RATE, EMPTY_RATE = 0.95, 0.4, 0.02
+SUMS = 7  # numbers that are summed over the steps in a mode, or of an age
 
 
 class PredictedCost(NamedTuple):
@@ -80,8 +81,8 @@ def arrays_of(scenario: Scenario) -> Arrays:
     pairs = N * (N - 1) / 2
     moving = sum(isinstance(sampler, MovingSkewKeys) for sampler in scenario.samplers)
     trace = records * (N + 2)  # theta, distance, excess cost
-    ages, waits = 4 * _bins(scenario.steps, 4), 2 * _bins(scenario.steps, 32)
-    sums = (N + 1) * N + N + pairs + 4 * X + 2  # moments, last theta and S, sums by mode, marks
+    ages, waits = SUMS * _bins(scenario.steps, 4), 2 * X * _bins(scenario.steps, 32)
+    sums = (N + 1) * N + N + pairs + SUMS * X + 2 + 2 * X  # moments, last theta and S, sums by mode, marks, stays
     chain = records / 4 + X * X + X * 2 * _bins(scenario.steps, 1) + 3  # modes, jumps, dwells by age
     per_trial = Arrays(
         traces=samplers * trace + moving * records * pairs,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import re
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracker.keys import Keys
+from tracker.regular import NotRegular, read_regular
 from tracker.scenario.errors import ScenarioError, shown
 
 if TYPE_CHECKING:
@@ -19,19 +21,24 @@ if TYPE_CHECKING:
 LARGEST_FILE = 200_000  # bytes
 DEEPEST = 16  # the deepest key there is, a matrix in a sweep, has 5 levels
 
-# Strings and comments, each to its end or to the end of the text, so that one pass is enough.
+# Strings and comments, each to its end or to the end of the text, so that one pass is enough. A string in three quotes may
+# end in five: the first two are its own.
 _OPAQUE = re.compile(
-    r'"""(?:\\.|[^\\])*?(?:"""|\Z)|\'\'\'.*?(?:\'\'\'|\Z)|"(?:\\.|[^"\\\n])*(?:"|$)|\'[^\'\n]*(?:\'|$)|#[^\n]*',
+    r'"""(?:\\.|[^\\])*?(?:"{3,5}|\Z)|\'\'\'.*?(?:\'{3,5}|\Z)|"(?:\\.|[^"\\\n])*(?:"|$)|\'[^\'\n]*(?:\'|$)|#[^\n]*',
     re.DOTALL | re.MULTILINE,
 )
 
 
 def read(path: Path) -> str:
-    """Return the text of a scenario file, without reading more than the largest allowed."""
-    with path.open("rb") as file:
-        content = file.read(LARGEST_FILE + 1)
-    if len(content) > LARGEST_FILE:
-        raise ScenarioError([f"{path.name}: a scenario file must be at most {LARGEST_FILE // 1000} kB"])
+    """Return the text of a scenario file, without reading more than the largest allowed; a link to a file is followed."""
+    try:
+        content = read_regular(path, LARGEST_FILE, links=True)
+    except NotRegular:
+        raise ScenarioError([f"{path.name}: no scenario file: pipes and devices are not read"]) from None
+    except OSError as error:
+        if error.errno != errno.EFBIG:
+            raise
+        raise ScenarioError([f"{path.name}: a scenario file must be at most {LARGEST_FILE // 1000} kB"]) from None
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

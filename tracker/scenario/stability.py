@@ -17,6 +17,7 @@ from tracker.costs.nearby import Hessians, curvature, observed_hessians
 from tracker.costs.quadratic import QuadraticKeys
 from tracker.samplers.base import SkewKeys
 from tracker.scenario.build import is_isolated, skew_matrix
+from tracker.scenario.switching import clipped, unstable_when_switched
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,18 +73,12 @@ def stability_limits(scenario: Scenario, modes: Sequence[Mode] | None = None) ->
     for sampler in scenario.samplers:
         S = skew_matrix(sampler, scenario)
         kind = "none" if not isinstance(sampler, SkewKeys) else "random" if S is None else "first"
-        S = np.zeros((scenario.dimension, scenario.dimension)) if S is None else _clipped(sampler, S)
+        S = np.zeros((scenario.dimension, scenario.dimension)) if S is None else clipped(sampler, S)
         for keys, around in zip(scenario.modes, nearby, strict=True):
             if around:
                 exact, limit = isinstance(keys, QuadraticKeys), least_limit(around, S)
                 found.append(StabilityLimit(sampler.name, keys.name, sampler.epsilon, limit, exact, kind))
     return found
-
-
-def _clipped(sampler: Any, S: Array) -> Array:
-    """Return the S that a sampler with bounds begins with."""
-    bounds = getattr(sampler, "skew_bounds", None)
-    return S if bounds is None or not isinstance(sampler, SkewKeys) else skew.clip(S, *bounds)
 
 
 def linearised(keys: Any, mode: Mode | None) -> list[Array | Hessians]:
@@ -126,7 +121,7 @@ def warnings(scenario: Scenario, modes: Sequence[Mode] | None = None) -> list[st
     if modes is not None:
         found += doubtful_targets(scenario, modes)
     found += [_too_large(s) for s in stability_limits(scenario, modes) if s.epsilon >= s.limit]
-    return found
+    return found + unstable_when_switched(scenario)
 
 
 def aliased_records(scenario: Scenario) -> list[str]:
@@ -134,13 +129,13 @@ def aliased_records(scenario: Scenario) -> list[str]:
     found = []
     for keys in scenario.modes:
         if isinstance(keys, MixtureKeys) and keys.data == "sweep":
-            length, every = keys.stored_data().size, scenario.record_every
+            length, every = keys.horizon, scenario.record_every
             met = length // math.gcd(length, every)
             if met < length * FEW_PLACES:
                 better = next(n for n in itertools.count(every + 1) if math.gcd(n, length) == 1)
                 found.append(
-                    f'record_every: {every} meets {met} of the {length} observations that mode "{keys.name}" sweeps over: excess '
-                    f"costs and densities are those there, not averages over a sweep; {better} meets all"
+                    f'record_every: {every} meets {met} of the {length} observations that mode "{keys.name}" sweeps over: recorded '
+                    f"points and densities are those there, not averages over a sweep; {better} meets all"
                 )
     return found
 

@@ -1,0 +1,106 @@
+"""Signals that ask a command to end: Ctrl-C (INT), a polite request (TERM), a terminal that was closed (HUP), all alike.
+
+The first one raises ``KeyboardInterrupt`` in the main thread. From then on all three are ignored, by the system and not by
+a function of ours, so that nothing disturbs what is put in order, not even while the interpreter itself comes to its end.
+
+A HUP (or INT) that whoever started us has set to be ignored stays ignored: that is what ``nohup`` and ``&`` mean.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+INTERRUPTED = 130
+# no HUP on Windows
+ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+class _State:
+    """Of this process.
+
+    program : whether it is the command line, whose end is the end of the process
+    inside : whether a command is under way, which a ``KeyboardInterrupt`` reaches
+    asked : whether a signal has come
+    abandoned : whether a thread is left behind that nothing can stop
+    """
+
+    program = inside = asked = abandoned = False
+
+
+def begin_program() -> None:
+    """Take the signals for the rest of this process's life."""
+    _State.program = True
+    _take()
+
+
+def end_program(code: int) -> None:
+    """Leave with ``code``, at once if a thread is left behind: the interpreter would wait for it."""
+    _ignore()
+    if _State.abandoned:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(Exception):
+                stream.flush()
+        os._exit(code)
+
+
+@contextmanager
+def command_under_way() -> Iterator[None]:
+    """Let signals interrupt what is done in here; afterwards they do what they did before, or nothing if we are the program."""
+    if threading.current_thread() is not threading.main_thread() or _State.inside:
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in ENDING}
+    _State.asked = False
+    if not _State.program:
+        _take()
+    try:
+        _State.inside = True
+        yield
+    finally:
+        _State.inside = False
+        if _State.program:
+            _ignore()  # the exit code is decided
+        else:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def raise_if_asked() -> None:
+    """Interrupt here what a signal could not: an exception that it raises may be lost in a callback of a library."""
+    if _State.asked:
+        raise KeyboardInterrupt
+
+
+def abandon() -> None:
+    """Remember that a thread is left behind."""
+    _State.abandoned = True
+
+
+def _take() -> None:
+    for number in ENDING:
+        if number == signal.SIGTERM or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+
+
+def _ignore() -> None:
+    if threading.current_thread() is threading.main_thread():
+        for number in ENDING:
+            signal.signal(number, signal.SIG_IGN)
+
+
+def _interrupt(*_: Any) -> None:
+    _ignore()
+    _State.asked = True
+    if _State.inside:
+        raise KeyboardInterrupt
+    with suppress(Exception):
+        print("interrupted", file=sys.stderr, flush=True)
+    os._exit(INTERRUPTED)

@@ -1,0 +1,251 @@
+"""What in a directory is a run's own, proved by its content: only that is ever removed.
+
+A name proves nothing: anybody may have a ``manifest.json``. A directory is a run's if its manifest, or its sweep's, has the
+check digits that only a run writes. What then has one of our names but other content than the run wrote (it was damaged, or
+somebody changed it) is put aside into ``damaged/``, never removed. What has another name stops everything.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from tracker.regular import is_own_folder, is_regular, open_regular, read_regular
+from tracker.runs import files
+from tracker.runs.checkpoints import is_whole, place_of
+from tracker.runs.errors import CorruptRun, RunExists
+from tracker.runs.identity import hash_of_file
+from tracker.runs.locking import LOCK, holder_of, was_left_by_a_run
+from tracker.runs.names import (
+    CHECKPOINTS,
+    DAMAGED,
+    FIGURES,
+    JOURNAL,
+    MANIFEST,
+    PAGE,
+    PICTURES,
+    POINTS,
+    PROGRESS,
+    SHARDS,
+    SWEEP_MANIFEST,
+    is_file_of_a_run,
+    is_shard_name,
+    refuse_disguises,
+    shard_index,
+)
+from tracker.runs.npz import array_names
+from tracker.runs.records import LARGEST_MANIFEST, SCENARIO, Manifest, largest_journal, read_journal
+from tracker.runs.result import DIMENSIONS
+from tracker.runs.seals import SEALS, is_sealed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tracker.runs.records import Journal
+
+LARGEST_DRAWING = 200_000_000  # bytes of a page or a figure
+PROGRESS_KEYS = ("done", "base", "total", "began", "at")
+
+
+class Found(NamedTuple):
+    """Something in a directory: ``ours`` goes with its run, ``doubtful`` is put aside, ``foreign`` is nobody's business."""
+
+    path: Path
+    state: str
+
+
+OURS, DOUBTFUL, FOREIGN = "ours", "doubtful", "foreign"
+
+
+def manifest_in(path: Path, name: str = MANIFEST) -> Manifest | None:
+    """Return the manifest in ``path`` if it proves that a run, or with its name a sweep, wrote it; else None."""
+    try:
+        return Manifest.decode(read_regular(path / name, LARGEST_MANIFEST))
+    except OSError:
+        return None
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Return the manifest in the directory ``path``, in which nothing of ours may be a link."""
+    refuse_disguises(path)
+    try:
+        manifest = Manifest.decode(read_regular(path / MANIFEST, LARGEST_MANIFEST))
+    except OSError as error:
+        if is_regular(path / SWEEP_MANIFEST):
+            raise CorruptRun(path, "a sweep, not a run; its runs are in points/") from None
+        raise CorruptRun(path, f"no run: {MANIFEST}: {error.strerror or error}") from None
+    if manifest is None:
+        raise CorruptRun(path, f"{MANIFEST} is damaged, of another version, or not a run's")
+    return manifest
+
+
+def strangers(path: Path) -> list[str]:
+    """Return what stands in ``path``, where no run has a manifest, beside what a run that was killed at once leaves."""
+    if not is_own_folder(path):
+        return [path.name] if path.exists() or path.is_symlink() else []
+    return [
+        entry.name
+        for entry in sorted(path.iterdir())
+        if not files.is_temporary(entry, is_file_of_a_run) and not (entry.name == LOCK and was_left_by_a_run(path))
+    ]
+
+
+def clear(path: Path, manifest: Manifest, name: str = MANIFEST) -> None:
+    """Remove what the run or sweep with ``manifest`` wrote into ``path``, but not its manifest and its lock.
+
+    The manifest goes last, when another is put in its place: without it half a directory could not be cleared again.
+    ``RunExists``, and nothing is touched, where anything stands there that no run wrote.
+    """
+    found = list(look(path, manifest, name))
+    refuse_foreign(path, found)
+    for one in found:
+        if one.state == DOUBTFUL:
+            put_aside(path, one.path)
+        elif one.path.parent == path and one.path.name in (LOCK, name):
+            continue
+        elif is_own_folder(one.path):
+            files.remove_if_empty(one.path)
+        else:
+            files.remove(one.path)
+
+
+def put_aside(root: Path, path: Path) -> str:
+    """Move what is not as the run in ``root`` wrote it out of the way; return its new name."""
+    return f"{DAMAGED}/{files.move(path, root / DAMAGED).name}"
+
+
+def refuse_foreign(path: Path, found: list[Found]) -> None:
+    """Raise ``RunExists`` with the names of what no run wrote."""
+    names = [str(one.path.relative_to(path)) for one in found if one.state == FOREIGN]
+    if names:
+        raise RunExists(path, is_run=False, found=names)
+
+
+def look(path: Path, manifest: Manifest, name: str = MANIFEST) -> Iterator[Found]:
+    """Give all that stands in ``path``, what a folder holds before the folder, and the manifest, which proves it, last."""
+    journal = _journal(path, manifest)
+    folders = {SHARDS: _in_shards, CHECKPOINTS: _in_checkpoints} if name == MANIFEST else {}
+    for entry in sorted(path.iterdir(), key=lambda entry: (entry.name == name, entry.name)):
+        if entry.name == DAMAGED and is_own_folder(entry):
+            continue  # what was put aside stays
+        if entry.name in folders and is_own_folder(entry):
+            yield from folders[entry.name](entry, manifest, journal)
+            yield Found(entry, OURS)
+        elif entry.name == FIGURES and is_own_folder(entry):
+            yield from (Found(one, _drawn(one)) for one in sorted(entry.iterdir()))
+            yield Found(entry, OURS)
+        elif entry.name == POINTS and name == SWEEP_MANIFEST and is_own_folder(entry):
+            yield from _in_points(entry)
+            yield Found(entry, OURS)
+        else:
+            yield Found(entry, _file(entry, manifest, journal, name))
+
+
+def _file(entry: Path, manifest: Manifest, journal: Journal | None, name: str) -> str:
+    if files.is_temporary(entry, is_file_of_a_run):
+        return OURS
+    if not is_regular(entry) or not is_file_of_a_run(entry.name):
+        return FOREIGN
+    hashes = {**manifest.data, **manifest.files, SCENARIO: manifest.text_sha256}
+    if entry.name == name:
+        proved = True  # it is what speaks here
+    elif entry.name == LOCK:
+        proved = holder_of(entry.parent) is not None
+    elif entry.name in hashes:
+        proved = hash_of_file(entry) == hashes[entry.name]
+    elif entry.name in (PAGE, *PICTURES):
+        return _drawn(entry)
+    elif entry.name == JOURNAL:
+        proved = journal is not None and (bool(journal.entries) or entry.stat().st_size == 0)
+    elif entry.name == PROGRESS:
+        proved = sign_of_life(entry.parent) is not None
+    elif entry.suffix == ".csv":
+        return FOREIGN  # none of the data files of this run
+    else:
+        proved = False
+    return OURS if proved else DOUBTFUL
+
+
+def _drawn(entry: Path) -> str:
+    kind = entry.suffix.removeprefix(".")
+    if files.is_temporary(entry, lambda _: True):
+        return OURS
+    if not is_regular(entry) or kind not in SEALS:
+        return FOREIGN
+    try:
+        return OURS if is_sealed(read_regular(entry, LARGEST_DRAWING), kind) else DOUBTFUL
+    except OSError:
+        return DOUBTFUL
+
+
+def _in_shards(folder: Path, manifest: Manifest, journal: Journal | None) -> Iterator[Found]:
+    entries = journal.entries if journal is not None else {}
+    for file in sorted(folder.iterdir()):
+        index = shard_index(file.name)
+        if files.is_temporary(file, is_shard_name):
+            yield Found(file, OURS)
+        elif index is None or not is_regular(file):
+            yield Found(file, FOREIGN)
+        else:
+            told = index in entries and hash_of_file(file) == entries[index].sha256
+            yield Found(file, OURS if told or is_shard(file) else DOUBTFUL)
+
+
+def is_shard(file: Path) -> bool:
+    """Tell whether ``file`` holds the arrays of a shard: it was written, but its writer killed before the journal said so."""
+    return array_names(file) == {"trial", *DIMENSIONS}
+
+
+def _in_checkpoints(folder: Path, manifest: Manifest, journal: Journal | None) -> Iterator[Found]:
+    for file in sorted(folder.iterdir()):
+        index = shard_index(file.name)
+        if files.is_temporary(file, is_shard_name):
+            yield Found(file, OURS)
+        elif index is None or not is_regular(file):
+            yield Found(file, FOREIGN)
+        else:
+            yield Found(file, OURS if is_whole(place_of(folder, manifest.identity, index)) else DOUBTFUL)
+
+
+def _in_points(folder: Path) -> Iterator[Found]:
+    """Give what the points of a sweep hold: each is a run's directory, or that of a run that was killed at once."""
+    for point in sorted(folder.iterdir()):
+        if not is_own_folder(point) or not point.name[:1].isdigit():
+            yield Found(point, FOREIGN)
+            continue
+        manifest = manifest_in(point)
+        if manifest is None:
+            yield from _without_manifest(point)
+        else:
+            yield from look(point, manifest)
+            if is_own_folder(point / DAMAGED):
+                yield Found(point / DAMAGED, DOUBTFUL)
+        yield Found(point, OURS)
+
+
+def _without_manifest(point: Path) -> Iterator[Found]:
+    """A point that lost its manifest is put aside as it is: nothing proves whose it was."""
+    if strangers(point):
+        yield Found(point, DOUBTFUL)
+    else:
+        yield from (Found(entry, OURS) for entry in sorted(point.iterdir()))
+
+
+def _journal(path: Path, manifest: Manifest) -> Journal | None:
+    try:
+        return read_journal(read_regular(path / JOURNAL, largest_journal(manifest)), manifest.identity)
+    except OSError:
+        return None
+
+
+def sign_of_life(path: Path) -> dict[str, float] | None:
+    """Return what a run says of its progress; None where it says nothing, or what no run would say."""
+    try:
+        with open_regular(path / PROGRESS) as file:
+            sign = json.loads(file.read(10_000))
+        found = {key: float(sign[key]) for key in PROGRESS_KEYS}
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        return None
+    sound = set(sign) == set(PROGRESS_KEYS) and all(0 <= value < 1e300 for value in found.values())
+    return found if sound and found["total"] > 0 and found["done"] <= found["total"] else None

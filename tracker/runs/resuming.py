@@ -1,0 +1,160 @@
+"""What of a run that was broken off its successor may trust; the rest is put aside and computed again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tracker.regular import read_regular, stands_there
+from tracker.runs import files, ownership
+from tracker.runs.checkpoints import DIGEST_SIZE, decoded, place_of
+from tracker.runs.errors import CorruptRun
+from tracker.runs.identity import data_files, hash_of_file, sha256
+from tracker.runs.names import (
+    CHECKPOINTS,
+    JOURNAL,
+    SHARDS,
+    is_file_of_a_run,
+    is_shard_name,
+    refuse_disguises,
+    shard_index,
+    shard_name,
+)
+from tracker.runs.npz import most_bytes, unpacked
+from tracker.runs.records import MOST_LINES, SCENARIO, count_of_shards, largest_journal, read_journal
+from tracker.runs.shapes import impossible, shapes_of, snapshot_shapes, with_trials
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from tracker.runs.records import Entry, Journal, Manifest
+    from tracker.runs.shapes import Shapes
+    from tracker.scenario import Scenario
+    from tracker.simulate import Problem
+
+
+class Stored(NamedTuple):
+    """A shard that a resumed run takes over."""
+
+    arrays: dict[str, NDArray[Any]]
+    seconds: NDArray[np.float64]
+
+
+def write_scenario(folder: Path, scenario: Scenario) -> None:
+    """Write the scenario with its data files; what stands there with other content is put aside."""
+    for name, content in {**data_files(scenario), SCENARIO: scenario.toml().encode()}.items():
+        if stands_there(folder / name) and hash_of_file(folder / name) != sha256(content):
+            ownership.put_aside(folder, folder / name)
+        files.write_file(folder / name, content)
+
+
+@dataclass(frozen=True)
+class Resumption:
+    """The directory ``path`` of the run with ``manifest``; ``notice`` is told, in a line, what was put aside."""
+
+    path: Path
+    notice: Callable[[str], None]
+    problem: Problem
+    manifest: Manifest
+    shards: Sequence[range]
+
+    def take_over(self) -> dict[int, Stored]:
+        """Return the shards that can be trusted, by index; put aside what cannot."""
+        refuse_disguises(self.path)
+        for folder, known in ((".", is_file_of_a_run), (SHARDS, is_shard_name), (CHECKPOINTS, is_shard_name)):
+            files.make_folder(self.path / folder)
+            files.remove_temporaries(self.path / folder, known)
+        journal = self._journal()
+        kept_scenario = self.path / SCENARIO
+        if not stands_there(kept_scenario) or hash_of_file(kept_scenario) != self.manifest.text_sha256:
+            if journal.entries or stands_there(kept_scenario):  # otherwise it was killed before it was written
+                self.notice(f"{SCENARIO} was damaged: written again")
+            write_scenario(self.path, self.problem.scenario)
+        if journal.damaged:
+            self.notice(f"{JOURNAL}: {journal.damaged} damaged lines; their shards are computed again")
+        if journal.torn:
+            self.notice(f"{JOURNAL}: its last line was cut off; that shard is computed again")
+        trusted = {
+            index: shard
+            for index, entry in sorted(journal.entries.items())
+            if index < len(self.shards) and (shard := self._shard(entry, self.shards[index])) is not None
+        }
+        self._write_journal(journal, trusted)
+        for file in sorted((self.path / SHARDS).iterdir()):
+            index = shard_index(file.name)
+            if index is not None and index not in trusted:
+                if ownership.is_shard(file):  # written, but killed before the journal said so
+                    files.remove(file)
+                else:
+                    self._aside(file)
+        self._check_snapshots()
+        return trusted
+
+    def _journal(self) -> Journal:
+        path = self.path / JOURNAL
+        try:
+            data = read_regular(path, largest_journal(self.manifest)) if stands_there(path) else b""
+            return read_journal(data, self.manifest.identity, MOST_LINES * (count_of_shards(self.manifest) + 1))
+        except (OSError, ValueError) as error:
+            raise CorruptRun(self.path, f"{JOURNAL}: {getattr(error, 'strerror', None) or error}") from None
+
+    def _write_journal(self, journal: Journal, trusted: Iterable[int]) -> None:
+        """Leave in the journal what can be trusted; lines are added to it, so it must be a file that nobody else has."""
+        path = self.path / JOURNAL
+        lines = b"".join(journal.entries[index].encode(self.manifest.identity) for index in trusted)
+        if not stands_there(path):
+            return
+        if not journal.entries and journal.damaged:
+            self._aside(path)
+        elif path.stat().st_nlink > 1 or read_regular(path, largest_journal(self.manifest)) != lines:
+            files.write_file(path, lines)
+
+    def _shard(self, entry: Entry, trials: range) -> Stored | None:
+        path = self.path / SHARDS / shard_name(entry.shard)
+        if not entry.is_of(trials, path.name) or len(entry.seconds) != len(self.problem.contestants):
+            return None
+        expected = with_trials(self._shapes, len(trials))
+        try:
+            data = read_regular(path, most_bytes(expected))
+            if sha256(data) != entry.sha256:
+                raise ValueError("other bytes than the journal says")  # noqa: TRY301
+            arrays = unpacked(data, expected)
+            if (reason := impossible(self.problem, arrays, trials)) is not None:
+                raise ValueError(reason)  # noqa: TRY301
+        except FileNotFoundError as error:
+            self.notice(f"{SHARDS}/{path.name}: {error.strerror or error}; computed again")
+            return None
+        except (OSError, ValueError):
+            self.notice(f"{SHARDS}/{path.name} is damaged: moved to {self._aside(path)}, computed again")
+            return None
+        return Stored(arrays, np.array(entry.seconds))
+
+    def _check_snapshots(self) -> None:
+        """Put aside the snapshots that no shard could go on from."""
+        for file in sorted((self.path / CHECKPOINTS).iterdir()):
+            index = shard_index(file.name)
+            if index is None:
+                continue
+            expected = snapshot_shapes(self.problem, len(self.shards[index]) if index < len(self.shards) else 0)
+            identity = place_of(file.parent, self.manifest.identity, index).identity
+            try:
+                data = read_regular(file, DIGEST_SIZE + most_bytes(expected))
+                sound = decoded(data, identity, expected, self.manifest.steps) is not None
+            except OSError:
+                sound = False
+            if not sound:
+                name = f"{CHECKPOINTS}/{file.name}"
+                self.notice(f"{name} is damaged: moved to {self._aside(file)}, computed again")
+
+    @cached_property
+    def _shapes(self) -> Shapes:
+        return shapes_of(self.problem, 0)
+
+    def _aside(self, path: Path) -> str:
+        return ownership.put_aside(self.path, path)
