@@ -32,7 +32,21 @@ ATOMS = [
         "[0.5, 0.5]", "[1e300, 1e300]", "[[1e300, 0], [0, 1e-300]]", "[[0, 1], [1, 0]]", "{ mean = [0], covariance = [[1]] }",
     )
 ]  # fmt: skip
-KEYS = ["", "epsilon", "Q", "name", "modes", "samplers", "a.b", "__class__", "\u00e9", "x" * 300, "chain", "sweep", "skew"]
+KEYS = [
+    "",
+    "epsilon",
+    "Q",
+    "name",
+    "modes",
+    "samplers",
+    "a.b",
+    "__class__",
+    "\u00e9",
+    "x" * 300,
+    "chain",
+    "sweep",
+    "skew",
+]
 PIECES = [
     "[", "]", "{", "}", "=", "\n", '"', "'''", '"""', "#", ".", ",", "[[modes]]", "[chain]", "\x00", "\ufeff", "\r",
     "\\", "1e9999", "a^12", "^^", "(((", "- -", "/0", "\u202e", "[[samplers]]\n", "x = 1\n", "a.b.c.d = 1\n",
@@ -146,7 +160,10 @@ def sampler(rng: random.Random, N: int) -> dict[str, Any]:
     if kind in ("accelerated", "hessian", "spsa", "two-timescale-spsa", "wandering"):
         keys["skew"] = rng.choice(("random", "random", "optimal", 0.7, skew(rng, N)))
     if kind in ("hessian", "spsa", "two-timescale-spsa", "wandering"):
-        keys |= {"skew_step": rng.choice((1e-4, 0.1, -0.1)), "skew_bounds": rng.choice(([-5.0, 5.0], [0.0, 0.0], [1, -1]))}
+        keys |= {
+            "skew_step": rng.choice((1e-4, 0.1, -0.1)),
+            "skew_bounds": rng.choice(([-5.0, 5.0], [0.0, 0.0], [1, -1])),
+        }
     if kind == "two-timescale-spsa":
         keys["inner_steps"] = rng.choice((1, 5, 10**9 if rng.random() < 0.1 else 2))
     if kind == "tempered":

@@ -53,6 +53,7 @@ ROOT = Path(__file__).parents[1]
 SHORT = ("trials=6", "steps=400", "record_every=20", "burn_in=50", "chain.alpha=0.02", 'chain.initial="stationary"')
 SCENARIO = tracker.parse((ROOT / "scenarios" / "example_a.toml").read_text(), settings=SHORT)
 TINY = SCENARIO.replace(trials=2, steps=40, burn_in=0)
+PROBLEM = simulate.prepare(SCENARIO)
 FINISHED = ["manifest.json", "result.nc", "scenario.toml", "summary.json"]
 
 
@@ -204,13 +205,16 @@ def test_a_lock_that_its_holder_left_does_not_count(broken_off: Path, expected: 
     assert living_holder(path) is None  # the number may have been given to another process: the system's lock decides
     assert tracker.run(SCENARIO, path, resume=True).summary["hash"] == expected
     assert names(path) == FINISHED
-    # killed before the manifest was there: nothing is lost by beginning
+    # killed before the manifest was there: its lock, which nobody holds, and a half file are known as a run's
     early = tmp_path / "early"
     early.mkdir()
-    (early / LOCK).write_text("{")
-    (early / "scenario.toml").write_text("half a file")
-    assert holder_of(early) is None
+    with locked(early):
+        left = (early / LOCK).read_bytes()
+    (early / LOCK).write_bytes(left)
+    (early / ".manifest.json.0123456789ab.tmp").write_text("half a file")
+    assert holder_of(early) is not None
     assert tracker.run(SCENARIO, early).summary["hash"] == expected
+    assert names(early) == FINISHED
 
 
 def holder_name() -> str:
@@ -435,7 +439,7 @@ def check_flip_under_way(folder: Path, rng: random.Random) -> None:
         assert victim.name == "manifest.json"
     else:
         assert manifest is not None
-        kept = directory.take_over(SCENARIO, manifest, execution.shards_of(manifest))
+        kept = directory.take_over(PROBLEM, manifest, execution.shards_of(manifest))
         assert len(kept) in (1, 2)  # a flip may join two lines of the journal
         assert len(notices) >= 1
         if victim.parent.name == "shards":

@@ -23,7 +23,11 @@ def _begin(file: Path, path: Path, *flags: str) -> subprocess.Popen[str]:
     env = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
     arguments = ["run", str(file), "--out", str(path), "--no-report", "--quiet", *flags]
     return subprocess.Popen(
-        [sys.executable, "-m", "tracker", *arguments], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "tracker", *arguments],
+        env=env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 

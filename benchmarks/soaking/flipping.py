@@ -123,7 +123,9 @@ def flips(sizes: Sizes, folder: Path) -> None:
     tracker.sweep(SHORT.replace(sweep={"chain.alpha": [0.01, 0.02]}), sweep, 1)
     cache = folder / "cache"
     env = {**os.environ, "PYTHONPATH": str(ROOT), "TRACKER_CACHE_DIR": str(cache)}
-    first = subprocess.run([sys.executable, "-c", CACHED, str(file)], env=env, capture_output=True, text=True, check=True)
+    first = subprocess.run(
+        [sys.executable, "-c", CACHED, str(file)], env=env, capture_output=True, text=True, check=True
+    )
     compiled = first.stdout.split()[-1]
     attacks: dict[str, tuple[int, Attack]] = {
         "an unfinished run": (sizes.flips * 35 // 100, lambda rng: resumed(under_way, rng, SHORT, short, "")),

@@ -164,5 +164,7 @@ def accepted(sizes: Sizes, folder: Path) -> None:
         # what could not run (a run that was refused) has nothing to report or to export
         allowed = (*ACCEPTED_CODES, 2, 7) if outcome.command in ("report", "export") else ACCEPTED_CODES
         check(outcome.code in allowed, f"accepted: seed {outcome.seed}: {outcome.command}: exit code {outcome.code}")
-    longest = {name: max(o.seconds for o in found if o.command == name) for name in ("run", "report", "export", "limit")}
+    longest = {
+        name: max(o.seconds for o in found if o.command == name) for name in ("run", "report", "export", "limit")
+    }
     say("accepted", of=len(jobs), exit_codes=dict(sorted(codes.items())), longest_CPU=longest, **_facts(found), seconds=round(time.monotonic() - began))  # fmt: skip

@@ -143,7 +143,7 @@ def interrupt(file: Path, path: Path, engine: str, sent: signal.Signals, times: 
         text=True,
         start_new_session=True,
     )
-    wait_until(lambda: (path / "progress.json").exists(), 120)
+    wait_until((path / "progress.json").exists, 120)
     began = time.monotonic()
     for _ in range(times):
         if process.poll() is None:

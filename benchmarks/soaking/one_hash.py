@@ -21,9 +21,7 @@ def hashes(_: Sizes, folder: Path) -> None:
     found: dict[str, list[str]] = {}
     for n, (name, way) in enumerate(ways):
         found.setdefault(tracker.run(MANY, folder / f"way{n}", **way).summary["hash"], []).append(name)
-    cluster = LocalCluster(
-        n_workers=1, threads_per_worker=2, host="127.0.0.1", dashboard_address=None, silence_logs=50
-    )
+    cluster = LocalCluster(n_workers=1, threads_per_worker=2, host="127.0.0.1", dashboard_address=None, silence_logs=50)
     with cluster:
         way = {"engine": f"dask:{cluster.scheduler_address}"}
         found.setdefault(tracker.run(MANY, folder / "address", **way).summary["hash"], []).append("dask:ADDRESS")

@@ -78,6 +78,8 @@ class Resumption:
             write_scenario(self.path, self.problem.scenario)
         if journal.damaged:
             self.notice(f"{JOURNAL}: {journal.damaged} damaged lines; their shards are computed again")
+        if beyond := sum(index >= len(self.shards) for index in journal.entries):
+            self.notice(f"{JOURNAL}: {beyond} lines are of no shard of this run")
         if journal.torn:
             self.notice(f"{JOURNAL}: its last line was cut off; that shard is computed again")
         trusted = {
@@ -118,6 +120,7 @@ class Resumption:
     def _shard(self, entry: Entry, trials: range) -> Stored | None:
         path = self.path / SHARDS / shard_name(entry.shard)
         if not entry.is_of(trials, path.name) or len(entry.seconds) != len(self.problem.contestants):
+            self.notice(f"{JOURNAL}: the line of shard {entry.shard} is not of this run; computed again")
             return None
         expected = with_trials(self._shapes, len(trials))
         try:

@@ -132,8 +132,9 @@ class RunDirectory:
 
         With failed shards the run stays open: the others are kept, and a resume tries the failed ones again.
         """
+        before = ownership.manifest_in(self.path) or manifest  # it may have written results without the failed shards
         for name in (RESULT, SUMMARY):
-            if stands_there(self.path / name) and not self._is_of_this_run(name, manifest, summary["hash"]):
+            if stands_there(self.path / name) and not self._is_of_this_run(name, before, summary["hash"]):
                 self._notice(
                     f"{name} was not written by this run: moved to {ownership.put_aside(self.path, self.path / name)}"
                 )
