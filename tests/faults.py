@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+import psutil
+
 from tracker.runs import files
 from tracker.runs.records import Entry, read_journal
 from tracker.runs.storage import JOURNAL, SUMMARY, read_manifest
@@ -177,13 +179,16 @@ def wait_until(condition: Callable[[], Any], seconds: float = 600.0) -> Any:
 
 
 class Killings:
-    """Kill a run again and again, each time with ``--resume`` after it, and watch what it keeps."""
+    """Kill a run or a sweep again and again, each time with ``--resume`` after it, and watch what it keeps."""
 
-    def __init__(self, root: Zygote, file: Path, folder: Path, rng: random.Random) -> None:
+    def __init__(
+        self, root: Zygote, file: Path, folder: Path, rng: random.Random, command: str = "run", engine: str = "threads"
+    ) -> None:
         self._root, self._folder, self._rng = root, folder, rng
-        self._arguments = ("run", str(file), "--out", str(folder), "--resume", "--workers", "2", "--json", "--quiet")
-        self.kills = self.lost = self.twice = 0
-        self._entries: dict[int, Entry] = {}
+        self._arguments = (command, str(file), "--out", str(folder), "--resume", "--workers", "2", "--engine", engine)
+        self._arguments += ("--json", "--quiet") if command == "run" else ("--json", "--no-report")
+        self.kills = self.lost = self.twice = self.left = 0
+        self._entries: dict[tuple[str, int], Entry] = {}
 
     def kill_once(self, longest: float, *, after_progress: bool = False) -> bool:
         """Kill after a random time up to ``longest`` seconds; False if the run came to its end before.
@@ -193,39 +198,51 @@ class Killings:
         before = self._traces()
         pid = self._root.start(*self._arguments)
         while after_progress and self._traces() <= before and not (self._folder / SUMMARY).exists():
+            if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+                break
             time.sleep(0.002)
         time.sleep(self._rng.uniform(0, longest))
-        with suppress(ProcessLookupError):
+        children = []
+        with suppress(ProcessLookupError, psutil.NoSuchProcess):
+            children = psutil.Process(pid).children(recursive=True)
             os.kill(pid, signal.SIGKILL)
         code, said = self._root.end()
         assert code in (-signal.SIGKILL, 0), said
+        self.left += len(psutil.wait_procs(children, timeout=20)[1])
         self.look()
         self.kills += code != 0
         return code != 0
 
+    def _runs(self) -> list[Path]:
+        return [self._folder, *sorted(self._folder.glob("points/*"))]
+
     def _traces(self) -> set[tuple[str, int]]:
         """What is on the disk of shards and snapshots."""
         found = set()
-        for path in (*self._folder.glob("shards/0*"), *self._folder.glob("checkpoints/0*")):
-            with suppress(OSError):
-                found.add((path.name, path.stat().st_mtime_ns))
+        for run in self._runs():
+            for path in (*run.glob("shards/0*"), *run.glob("checkpoints/0*")):
+                with suppress(OSError):
+                    found.add((f"{run.name}/{path.name}", path.stat().st_mtime_ns))
         return found
 
     def look(self) -> None:
-        """Compare the journal with the last one: every entry must still be there, and be the same."""
-        entries = kept_entries(self._folder)
-        if entries:
-            self.lost += sum(index not in entries for index in self._entries)
-            self.twice += sum(index in entries and entries[index] != entry for index, entry in self._entries.items())
-            self._entries = entries
+        """Compare the journals with the last ones: every entry must still be there, and be the same."""
+        for run in self._runs():
+            entries = {(run.name, index): entry for index, entry in kept_entries(run).items()}
+            if not entries:
+                continue
+            before = {key: entry for key, entry in self._entries.items() if key[0] == run.name}
+            self.lost += sum(key not in entries for key in before)
+            self.twice += sum(key in entries and entries[key] != entry for key, entry in before.items())
+            self._entries |= entries
 
     def forget(self) -> None:
         """Begin anew: what was kept is removed on purpose."""
         self._entries = {}
 
     def finish(self) -> dict[str, Any]:
-        """Let it come to its end and return its summary."""
+        """Let it come to its end and return what it prints as JSON."""
         self._root.start(*self._arguments)
         code, said = self._root.end()
         assert code == 0, said
-        return dict(json.loads(said.splitlines()[-1]))
+        return dict(json.loads(said[said.index("{") :]))

@@ -1,0 +1,1 @@
+"""The stages of the soak, by what they attack."""

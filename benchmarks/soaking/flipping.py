@@ -1,0 +1,153 @@
+"""Bits that flip: in runs under way and finished, in snapshots, sweeps and the compile cache."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from faults import flipped, kept_entries
+
+import tracker
+from soaking.common import FEW, ROOT, SHORT, TEXT, Sizes, check, say
+from tracker.runs import CorruptRun, checkpoints, open_run, open_sweep
+
+Attack = Callable[[random.Random], str]
+REFUSED, AGAIN, ACCEPTED = "refused", "computed again", "accepted in silence"
+SMALL = ("steps=200", "trials=2", "record_every=100")
+
+CACHED = """
+import json, sys
+import tracker
+run = tracker.run(tracker.load(sys.argv[1]), executor=1)
+print(run.summary["hash"])
+"""
+
+
+@contextmanager
+def one_bit(path: Path, rng: random.Random) -> Iterator[None]:
+    """Flip a bit of a file, and put everything back afterwards."""
+    sound = path.read_bytes()
+    path.write_bytes(flipped(sound, rng))
+    try:
+        yield
+    finally:
+        path.write_bytes(sound)
+
+
+@contextmanager
+def copied(folder: Path, rng: random.Random, choose: Callable[[Path], bool]) -> Iterator[tuple[Path, Path]]:
+    """Copy a run directory and flip one bit of one of its files; give the copy and the file."""
+    copy = folder.with_name("copy")
+    shutil.copytree(folder, copy)
+    victim = rng.choice(sorted(file for file in copy.rglob("*") if file.is_file() and choose(file)))
+    victim.write_bytes(flipped(victim.read_bytes(), rng))
+    try:
+        yield copy, victim
+    finally:
+        shutil.rmtree(copy)
+
+
+def resumed(folder: Path, rng: random.Random, scenario: tracker.Scenario, expected: str, kind: str) -> str:
+    """Flip a bit of an unfinished run, go on with it, and compare the hash."""
+    with copied(folder, rng, lambda file: kind in str(file.relative_to(folder.with_name("copy")))) as (copy, victim):
+        notices: list[str] = []
+        try:
+            run = tracker.run(scenario, copy, 1, resume=True, notice=notices.append)
+        except CorruptRun:
+            return REFUSED
+        except tracker.runs.RunDiffers:  # the flip made it another scenario, which is said
+            return REFUSED
+        check(run.summary["hash"] == expected, f"flip in {victim.name}: another hash")
+        return AGAIN if run.summary["hash"] == expected else ACCEPTED
+
+
+def finished(folder: Path, rng: random.Random) -> str:
+    """Flip a bit of a finished run and open it."""
+    with one_bit(rng.choice(sorted(file for file in folder.iterdir() if file.is_file())), rng):
+        try:
+            open_run(folder)
+        except CorruptRun:
+            return REFUSED
+    return ACCEPTED
+
+
+def swept(folder: Path, rng: random.Random) -> str:
+    """Flip a bit of any file of a finished sweep and open it with all its points."""
+    victim = rng.choice(sorted(file for file in folder.rglob("*") if file.is_file()))
+    with one_bit(victim, rng):
+        try:
+            sweep = open_sweep(folder)
+        except CorruptRun:
+            return REFUSED
+        lost = [outcome for outcome in sweep.outcomes if outcome.state == "failed"]
+        return REFUSED if lost else ACCEPTED
+
+
+def cached(cache: Path, file: Path, rng: random.Random, expected: str) -> str:
+    """Flip a bit of a compiled kernel, of its index or its digest, and run in a new process."""
+    with one_bit(rng.choice(sorted(path for path in cache.rglob("*") if path.is_file())), rng):
+        env = {**os.environ, "PYTHONPATH": str(ROOT), "TRACKER_CACHE_DIR": str(cache)}
+        done = subprocess.run(
+            [sys.executable, "-c", CACHED, str(file)], env=env, capture_output=True, text=True, check=False
+        )
+        right = done.returncode == 0 and done.stdout.split()[-1:] == [expected]
+        check(right, f"flip in the cache: exit {done.returncode}: {done.stderr[-300:]}")
+        return AGAIN if right else ACCEPTED
+
+
+def flips(sizes: Sizes, folder: Path) -> None:
+    """Flip one bit, in any kind of file, and see what is made of it."""
+    short = tracker.run(SHORT).summary["hash"]
+    long = FEW.replace(steps=400_000, record_every=50_000)
+    whole = tracker.run(long).summary["hash"]
+    file = folder / "small.toml"
+    small = tracker.parse(TEXT, settings=SMALL)
+    file.write_text(small.toml())
+    under_way, inside = folder / "1" / "run", folder / "2" / "run"
+    _broken_off(SHORT, under_way, lambda: len(kept_entries(under_way)) >= 3, shard_size=1)
+    before, checkpoints.EVERY_SECONDS = checkpoints.EVERY_SECONDS, 0.02
+    worth, checkpoints.WORTH_KEEPING = checkpoints.WORTH_KEEPING, 0.0
+    _broken_off(long, inside, lambda: any(inside.glob("checkpoints/0*")), shard_size=2)
+    checkpoints.EVERY_SECONDS, checkpoints.WORTH_KEEPING = before, worth
+    complete, sweep = folder / "3" / "run", folder / "4" / "sweep"
+    tracker.run(SHORT, complete, 1)
+    tracker.sweep(SHORT.replace(sweep={"chain.alpha": [0.01, 0.02]}), sweep, 1)
+    cache = folder / "cache"
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "TRACKER_CACHE_DIR": str(cache)}
+    first = subprocess.run(
+        [sys.executable, "-c", CACHED, str(file)], env=env, capture_output=True, text=True, check=True
+    )
+    compiled = first.stdout.split()[-1]
+    attacks: dict[str, tuple[int, Attack]] = {
+        "an unfinished run": (sizes.flips * 35 // 100, lambda rng: resumed(under_way, rng, SHORT, short, "")),
+        "a snapshot": (sizes.flips * 10 // 100, lambda rng: resumed(inside, rng, long, whole, "checkpoints")),
+        "a finished run": (sizes.flips * 35 // 100, lambda rng: finished(complete, rng)),
+        "a finished sweep": (sizes.flips * 18 // 100, lambda rng: swept(sweep, rng)),
+        "the compile cache": (sizes.flips * 2 // 100, lambda rng: cached(cache, file, rng, compiled)),
+    }
+    for name, (times, attack) in attacks.items():
+        rng, began = random.Random(2), time.monotonic()
+        found = Counter(attack(rng) for _ in range(times))
+        check(found[ACCEPTED] == 0, f"flips in {name}: {found[ACCEPTED]} accepted in silence")
+        say(f"flips in {name}", of=times, outcomes=json.dumps(dict(found)), seconds=round(time.monotonic() - began))
+
+
+def _broken_off(scenario: tracker.Scenario, path: Path, enough: Callable[[], bool], shard_size: int) -> None:
+    """Begin a run and break it off where there is enough to flip."""
+
+    def stop(done: float, total: float, note: str) -> None:
+        if note == "running" and enough():
+            raise KeyboardInterrupt
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(KeyboardInterrupt):
+        tracker.run(scenario, path, 1, shard_size=shard_size, progress=stop)
