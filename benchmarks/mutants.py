@@ -97,6 +97,7 @@ class Sound:
         self._locks: dict[str, threading.Lock] = {}
 
     def __call__(self, tests: str) -> tuple[bool | None, str]:
+        """Run the tests in the sound copy, or remember how they ended."""
         with self._lock:
             own = self._locks.setdefault(tests, threading.Lock())
         with own:
