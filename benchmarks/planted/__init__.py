@@ -3,8 +3,9 @@
 from planted.base import Fault
 from planted.engine import ENGINE
 from planted.theory import THEORY
+from planted.verdicts import VERDICTS
 from planted.worlds import WORLDS
 
-ROOMS: dict[str, list[Fault]] = {**WORLDS, **ENGINE, **THEORY}
+ROOMS: dict[str, list[Fault]] = {**WORLDS, **ENGINE, **THEORY, **VERDICTS}
 
 __all__ = ["ROOMS", "Fault"]
