@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import attacks
+import forging
 import numpy as np
 import pytest
 from attacks import plant
@@ -88,7 +89,7 @@ def under_way(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ledgers = tuple(empty_ledger(problem, contestant, 1) for contestant in problem.contestants)
     count = len(ledgers)
     empty = Snapshot(np.zeros(count, dtype=np.int64), np.zeros(count), ledgers)
-    (path / "checkpoints" / "000004.npz").write_bytes(checkpoints.encode(empty, f"{attacks.identity_of(path)}/4"))
+    (path / "checkpoints" / "000004.npz").write_bytes(checkpoints.encode(empty, f"{forging.identity_of(path)}/4"))
     return path
 
 
@@ -408,7 +409,7 @@ def test_nothing_from_a_directory_reaches_the_terminal_raw(under_way: Path, tmp_
     """Names, hosts, times and messages with escape sequences: only newlines are left of what is not printable."""
     folder = copied(under_way, tmp_path)
     escape = "\x1b]0;x\x07"
-    attacks.resealed(folder, lambda table: table.update(failed=[{"first": 0, "stop": 1, "error": escape}]))
+    forging.resealed(folder, lambda table: table.update(failed=[{"first": 0, "stop": 1, "error": escape}]))
     (folder / "lock").write_text(json.dumps(Holder(escape, 1, escape)._asdict()))
     for words in (("status", folder), ("report", folder), ("status", tmp_path / escape.replace("/", ""))):
         done = invoke(*words)
