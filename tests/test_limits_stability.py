@@ -209,7 +209,7 @@ def test_validate_does_not_call_it_stable(tmp_path: Path, s: float, stable: bool
     assert shown.exit_code == 0
     assert claims_stability(shown.output) == stable
     assert ("unstable" in shown.output) != stable
-    [row] = [line for line in shown.stdout.splitlines() if line.startswith("turning") and "stable" in line]
+    [row] = [line for line in shown.stdout.splitlines() if line.strip().startswith("turning") and "stable" in line]
     assert ("unstable" in row) != stable
     told = CliRunner().invoke(app, ["validate", file, "--json"])
     facts = json.loads(told.stdout)
