@@ -33,7 +33,7 @@ __all__ = ["ERROR", "INSIDE", "SQUARE", "STEPS", "per_step", "summarise", "track
 
 def summarise(problem: Problem, arrays: Arrays, seconds: NDArray[np.float64]) -> dict[str, Any]:
     """Return the summary of a run from its arrays; axes are (trial, sampler, ...)."""
-    scenario, relative = problem.scenario, steps_over_limits(problem, arrays)
+    scenario, relative = problem.scenario, steps_over_limits(problem, arrays, at_once=True)
     samplers = [
         {
             **summarise_sampler(problem, arrays, n, contestant),
