@@ -361,3 +361,16 @@ def test_the_numbers_of_a_sweep_are_those_of_its_arrays(tmp_path: Path, monkeypa
     row = best["quick", "chain.alpha = 0.1"]
     assert row.best.epsilon == float(values["samplers.*.epsilon"][int(np.argmin(values.values))])
     assert row.best.error.mean == float(values.min())
+
+
+def test_a_limit_that_takes_seconds_is_left_to_the_page(copies: tracker.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where every observation has a Hessian of its own, the summary does without; the page does not."""
+    from tracker.costs.nearby import Hessians
+    from tracker.runs import steps
+
+    monkeypatch.setattr(steps, "linearised", lambda *_: [Hessians(np.array([H, H]), cyclic=False)])
+    assert all(
+        np.isnan(value) for value in steps.steps_over_limits(copies.problem, copies.arrays, at_once=True).values()
+    )
+    found = steps.steps_over_limits(copies.problem, copies.arrays)
+    assert found["quick"] == pytest.approx(0.05 * float(np.linalg.eigvalsh(H).max()) / 2.0, rel=1e-6)

@@ -94,7 +94,7 @@ def step_cell(row: Mapping[str, Any]) -> str:
     """Return epsilon over its stability limit; "-" for what has no step."""
     if row.get("epsilon") is None:
         return "-"
-    return "not known" if row.get("step_over_limit") is None else number(float(row["step_over_limit"]), 2)
+    return "not computed" if row.get("step_over_limit") is None else number(float(row["step_over_limit"]), 2)
 
 
 def evaluates(calls: Mapping[str, int] | None) -> str:

@@ -22,14 +22,19 @@ LOOKED_AT = 50  # trials whose S at the end counts
 LIMITS_AT = 10  # different S of these
 
 
-def steps_over_limits(problem: Problem, arrays: Mapping[str, NDArray[Any]]) -> dict[str, float]:
+def steps_over_limits(
+    problem: Problem, arrays: Mapping[str, NDArray[Any]], *, at_once: bool = False
+) -> dict[str, float]:
     """Return epsilon over its stability limit for each sampler; nan where no limit is known, inf where no step is stable.
 
     The limit is the smallest over all minimisers of all modes, each alone, with S as it is at the end of the trials; the
-    largest ratio over trials counts. A cost that is not quadratic is linearised at its minimisers.
+    largest ratio over trials counts. A cost that is not quadratic is linearised at its minimisers. ``at_once``: also nan
+    where every observation has a Hessian of its own, whose limit takes seconds.
     """
     scenario = problem.scenario
     nearby = [one for pair in zip(scenario.modes, problem.modes, strict=True) for one in linearised(*pair)]
+    if at_once and not all(isinstance(one, np.ndarray) for one in nearby):
+        return {keys.name: float("nan") for keys in scenario.samplers}
     found = {}
     for n, keys in enumerate(scenario.samplers):
         different = np.unique(final_skews(arrays, n, scenario.dimension), axis=0)[:LIMITS_AT]

@@ -39,7 +39,7 @@ BY_MODE = ("already", "median", "low", "high", "censored", "switches")
 
 def summarise(problem: Problem, arrays: Arrays, seconds: NDArray[np.float64]) -> dict[str, Any]:
     """Return the summary of a run from its arrays; axes are (trial, sampler, ...)."""
-    scenario, relative = problem.scenario, steps_over_limits(problem, arrays)
+    scenario, relative = problem.scenario, steps_over_limits(problem, arrays, at_once=True)
     samplers = [
         {
             **summarise_sampler(problem, arrays, n, contestant),
