@@ -13,11 +13,13 @@ import numpy as np
 import tracker
 from tracker.bins import WAIT_BITS, bin_edges
 from tracker.compiled import source_fingerprint
-from tracker.loop import INSIDE, STEPS
+from tracker.loop import CORRECT, EXCESS, INSIDE, STEPS
 from tracker.metrics import paired
 from tracker.metrics.accuracy import Classes, accuracy, accuracy_waits
 from tracker.metrics.averages import time_average
-from tracker.metrics.switches import restricted_mean
+from tracker.metrics.recovery import others
+from tracker.metrics.switches import compare_waits
+from tracker.runs.summary import per_step
 
 ROOT = Path(__file__).resolve().parent.parent
 SCENARIOS = ROOT / "scenarios"
@@ -78,10 +80,8 @@ class Measured:
 
     def reacquisition(self, one: str, other: str) -> paired.Paired:
         """Return the ratio of restricted mean waits."""
-        waits = [
-            restricted_mean(self.run.arrays["waits"][:, self.place(n)], self.edges, self.horizon) for n in (one, other)
-        ]
-        return paired.ratio(*waits)
+        waits = [others(self.run.arrays["waits"][:, self.place(n)]) for n in (one, other)]
+        return compare_waits(*waits, self.edges, self.horizon).ratio
 
     def right_place(self) -> list[Claim]:
         """The share of time in the target set, for the table."""
@@ -96,9 +96,7 @@ class Measured:
 
     def excess(self, name: str) -> Any:
         """Return the time average of the excess cost."""
-        layout = self.run.problem.layout
-        recorded = np.arange(self.run.problem.records) * layout.record_every
-        return time_average(self.run.arrays["excess"][:, self.place(name)], recorded, layout.burn_in, layout.steps)
+        return per_step(self.run.arrays, EXCESS)[:, self.place(name)]
 
     @cached_property
     def bounds(self) -> tuple[float, float]:
@@ -127,7 +125,7 @@ class Measured:
 
     def accuracy(self, name: str) -> Any:
         """Return the time average of the accuracy."""
-        return self.accuracies(name)[:, :-1].mean(axis=1)
+        return per_step(self.run.arrays, CORRECT)[:, self.place(name)]
 
     def accuracy_gain(self, one: str, other: str) -> Claim:
         """Return the difference of accuracies, for the table."""
@@ -143,13 +141,8 @@ class Measured:
     def accuracy_reacquisition(self, one: str, other: str) -> paired.Paired:
         """Return the ratio of restricted mean waits for an accuracy above ``LEVEL``."""
         every, mode = self.run.scenario.record_every, self.run.arrays["mode"]
-        waits = [
-            restricted_mean(
-                accuracy_waits(self.accuracies(n), mode, every, LEVEL, self.edges), self.edges, self.horizon
-            )
-            for n in (one, other)
-        ]
-        return paired.ratio(*waits)
+        waits = [accuracy_waits(self.accuracies(n), mode, every, LEVEL, self.edges) for n in (one, other)]
+        return compare_waits(*(counts[:, np.newaxis] for counts in waits), self.edges, self.horizon).ratio
 
 
 def rising(per_trial: list[Any]) -> bool:
