@@ -1,44 +1,58 @@
-"""A run of the version that measured the cost at the records and pooled the waits: it opens, and what it lacks is not known."""
+"""A run directory of version 0.1.0 (commit e853c11) opens for ever: what that version did not measure is not known."""
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import numpy as np
-from interpreting import interpreted
+import pytest
 
 import tracker
 from tracker.reports.view import View
-from tracker.runs.netcdf import read_result
-from tracker.runs.older import completed, is_older, with_all_keys
-from tracker.runs.summary import RECOVERY, tracking_errors
+from tracker.runs import CorruptRun
+from tracker.runs.status import status_of
 
-TEXT = (Path(__file__).parents[1] / "scenarios" / "example_a.toml").read_text()
+OLD = Path(__file__).parent / "data" / "run_of_version_0.1.0"
 
 
-def test_an_older_result_is_read_and_what_it_lacks_is_not_known(tmp_path: Path) -> None:
-    run = interpreted(tracker.parse(TEXT, settings=("trials=5", "steps=60", "record_every=10", "chain.alpha=0.05")))
-    old = run.dataset.drop_vars("stays").isel(sum=slice(0, 4))
-    old["waits"] = run.dataset["waits"].sum("mode_to")
-    old.to_netcdf(tmp_path / "result.nc", engine="h5netcdf")
-    arrays = read_result(tmp_path / "result.nc")
-    assert is_older(arrays)
-    assert not is_older(run.arrays)
-    np.testing.assert_array_equal(arrays["waits"], run.arrays["waits"].sum(axis=2))
-    whole = completed(arrays, run.problem)
-    assert {name: array.shape for name, array in whole.items()} == {n: a.shape for n, a in run.arrays.items()}
-    np.testing.assert_array_equal(tracking_errors(whole), tracking_errors(run.arrays))
-    rows = [
-        {**row, "recovery": {"median": 3.0, "low": 2.0, "high": 4.0, "censored": 0.1}}
-        for row in run.summary["samplers"]
-    ]
-    summary = with_all_keys({**run.summary, "samplers": rows})
-    found = summary["samplers"][0]["recovery"]
-    assert tuple(found) == RECOVERY
-    assert found["median"] == 3.0
-    assert found["already"] is found["mean"] is found["by_mode"] is None
-    assert "older version" in summary["notes"][0]
-    opened = tracker.Run(run.scenario, summary, whole, run.problem)
-    assert np.isnan(View(opened).excess_cost).all()
-    opened.report(tmp_path / "page.html")
-    assert opened.dataset["waits"].shape == run.dataset["waits"].shape
+@pytest.fixture
+def run(tmp_path: Path) -> tracker.Run:
+    return tracker.open_run(shutil.copytree(OLD, tmp_path / "old"))
+
+
+def test_what_it_measured_is_told_as_it_was(run: tracker.Run) -> None:
+    written = json.loads((OLD / "summary.json").read_text())
+    assert run.summary["scenario"] == written["scenario"]
+    assert run.summary["chain"]["switches"] == written["chain"]["switches"] > 0
+    for row, then in zip(run.summary["samplers"], written["samplers"], strict=True):
+        for key in ("name", "kind", "tracking_error", "mean_square_error", "mean", "covariance", "final", "diverged"):
+            assert row[key] == then[key]
+
+
+def test_what_it_did_not_measure_is_not_known(run: tracker.Run) -> None:
+    for row in run.summary["samplers"]:
+        assert row["excess_cost"] == {"mean": None, "stderr": None}
+        recovery = row["recovery"]
+        assert {key for key, value in recovery.items() if value is not None} == {"by_mode"}
+        assert all(part[key] is None for part in recovery["by_mode"] for key in part if key != "mode")
+    assert run.summary["cost_every"] is None
+    assert "older version" in run.summary["notes"][-1]
+    assert np.isnan(View(run).excess_cost).all()
+
+
+def test_its_page_status_and_export_are_made(run: tracker.Run, tmp_path: Path) -> None:
+    run.report(tmp_path / "page.html")
+    assert "classical" in (tmp_path / "page.html").read_text()
+    assert status_of(tmp_path / "old").state == "complete"
+    assert set(run.dataset["waits"].dims) >= {"sampler", "trial"}
+
+
+def test_who_pretends_to_be_older_is_looked_at_like_all_others(tmp_path: Path) -> None:
+    folder = shutil.copytree(OLD, tmp_path / "old")
+    data = bytearray((folder / "result.nc").read_bytes())
+    data[len(data) // 2] ^= 1
+    (folder / "result.nc").write_bytes(bytes(data))
+    with pytest.raises(CorruptRun):
+        tracker.open_run(folder)

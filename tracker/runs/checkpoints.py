@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tracker.loop import DIVERGED, WAITING
+from tracker.loop import AWAITED, DIVERGED, WAITING
 from tracker.regular import open_regular, read_regular
 from tracker.runs import files
 from tracker.runs.names import shard_name
@@ -118,6 +118,9 @@ def _can_be(arrays: Mapping[str, NDArray[Any]], steps: int) -> bool:
     for n, reached in enumerate(arrays["reached"].tolist()):
         marks = arrays[f"{n}.marks"]
         if marks.size and not (marks.min() >= -1 and marks[:, [WAITING, DIVERGED]].max() < max(reached, 0)):
+            return False
+        awaited = marks[marks[:, WAITING] >= 0, AWAITED]
+        if awaited.size and not (awaited.min() >= 0 and awaited.max() < arrays[f"{n}.waits"].shape[1]):
             return False
     return True
 
