@@ -144,7 +144,7 @@ def test_a_run_keeps_its_data_and_can_be_opened_without_the_original(path: Path)
         looks = slice(layout.first_look, layout.steps, layout.cost_every)
         theta, mode = run.arrays["theta"][:, n, looks], run.arrays["mode"][:, looks]
         signs = np.array([m.cost.labels for m in run.problem.modes])[mode]
-        right = (signs * (theta @ run.problem.modes[0].cost.rows.T) > 0).mean(axis=(1, 2))
+        right = (1 + np.sign(signs * (theta @ run.problem.modes[0].cost.rows.T))).mean(axis=(1, 2)) / 2
         assert row["accuracy"]["mean"] == pytest.approx(right.mean(), rel=1e-12)
 
 
