@@ -107,7 +107,7 @@ def test_a_page_of_a_run_that_diverged_speaks_of_no_interval(folders: dict[str, 
     done = invoke(folders["small"], folders["lost"], "--out", tmp_path / "page.html")
     assert done.exit_code == 0
     page = (tmp_path / "page.html").read_text()
-    assert "no interval for 1 of 1 sampler, too few trials left" in page
+    assert "no interval for 1 of 1 sampler, fewer than 5 trials left" in page
     assert "not told apart" not in page
 
 

@@ -196,12 +196,14 @@ def test_nothing_is_worse_without_an_interval(base: tracker.Run) -> None:
     shown = comparison.exhibit(view)
     assert isinstance(shown, Exhibit)
     assert (
-        f"{SECOND} has 1.05 times that of {FIRST}, smaller in 0 of 1 trial (undecided: too few trials" in shown.caption
+        f"{SECOND} has 1.05 times that of {FIRST}, smaller in 0 of 1 trial (undecided: 1 trial gives" in shown.caption
     )
     assert "worse" not in shown.caption
     assert "–" not in shown.caption
     answer = which_sampler(view).answer
-    assert "in the one trial in which neither diverged, so no interval" in answer
+    assert "2 trials cannot tell samplers apart: that takes 5" in answer
+    several = which_sampler(planted(base, 6, **{FIRST: 1.0, SECOND: 1.05 * lost_but(0, count=6), THIRD: np.nan})).answer
+    assert "in 1 trial in which neither diverged; an interval takes 5" in several
     worse = comparison.exhibit(planted(base, **{FIRST: LUCK, SECOND: 1.05 * LUCK, THIRD: np.nan}))
     assert isinstance(worse, Exhibit)
     assert "(worse)" in worse.caption  # control
@@ -210,9 +212,12 @@ def test_nothing_is_worse_without_an_interval(base: tracker.Run) -> None:
 def test_the_reason_for_no_interval_is_the_true_one(base: tracker.Run) -> None:
     lost = {SECOND: np.nan, THIRD: np.nan}
     errors = {"frozen": 3.0, "oracle": 0.0, **lost}
-    assert "(one trial, so no interval)" in did_it_track(planted(base, 1, **{FIRST: 1.0, **errors})).answer
+    assert (
+        "mode: 1 trial gives no interval, which takes 5."
+        in did_it_track(planted(base, 1, **{FIRST: 1.0, **errors})).answer
+    )
     left = did_it_track(planted(base, **{FIRST: lost_but(3), **errors})).answer
-    assert f"(one of {TRIALS} trials did not diverge, so no interval)" in left
+    assert f"1 trial gives no interval, which takes 5 (of {TRIALS}, the others diverged)." in left
 
 
 def test_the_best_of_two_is_quoted_with_an_interval_for_two(base: tracker.Run) -> None:

@@ -40,6 +40,7 @@ TRIALS, STEPS, BURN_IN = 4, 99, 10  # every step is recorded: 100 records, 25 st
 SWITCHES = 2  # of each trial: 4 x 99 steps in 8 + 4 visits of 33 steps
 HORIZON = 33
 LOST = {"plain": 1, "skewed": 2}  # the trial that diverged
+SAMPLERS, FROZEN, ORACLE = ("plain", "skewed"), "frozen", "oracle"
 
 SCENARIO = tracker.parse(f"""
     name = "by-hand"
@@ -88,8 +89,8 @@ def made_up(scenario: tracker.Scenario) -> View:
     width = np.diff(View(true).age_edges)
     arrays["by_age"] = made_up_sums(rng, width * rng.integers(20, 40, (T, S, width.size)))
     arrays["waits"][:] = 0
-    arrays["waits"][:, :, :64] = rng.integers(0, 3, (T, S, 64, 2))  # up to 63 steps a bin is one number
-    arrays["waits"][:, :, 60:, 1] = 0  # the last wait ends at 63
+    arrays["waits"][:, :, :, :64] = rng.integers(0, 3, (T, S, X, 64, 2))  # up to 63 steps a bin is one number
+    arrays["waits"][:, :, :, 60:, 1] = 0  # the last wait ends at 63
     for name, t in LOST.items():
         n = NAMES.index(name)
         arrays["diverged"][t, n] = 60
@@ -99,15 +100,18 @@ def made_up(scenario: tracker.Scenario) -> View:
         for each in ("by_mode", "by_age"):
             arrays[each][t, n, ..., 1:] = 1e6
         arrays["waits"][t, n] = 0
-        arrays["waits"][t, n, 0, 0] = 1000
+        arrays["waits"][t, n, :, 0, 0] = 1000
     summary = summarise(true.problem, arrays, np.ones(S))
     return View(tracker.Run(true.scenario, summary, arrays, true.problem))
 
 
 def made_up_sums(rng: np.random.Generator, steps: np.ndarray) -> np.ndarray:
-    """Steps, error, squared error and steps inside: shares and means that have nothing to do with each other."""
+    """Steps, error, squared error, steps inside, and measured costs: shares and means that have nothing to do with each other."""
     shares = [rng.uniform(low, high, steps.shape) for low, high in ((1.0, 2.0), (5.0, 9.0), (0.1, 0.9))]
-    return np.stack([steps, *(share * steps for share in shares)], axis=-1)
+    measured = steps // 4
+    excess, right = (rng.uniform(low, high, steps.shape) for low, high in ((2.0, 3.0), (0.2, 0.8)))
+    sums = [steps, *(share * steps for share in shares), measured, excess * measured, right * measured]
+    return np.stack(sums, axis=-1)
 
 
 @pytest.fixture(scope="module")
@@ -314,17 +318,26 @@ def test_many_modes_are_drawn_in_their_order() -> None:
 
 
 def still_waiting(counts: np.ndarray) -> list[float]:
-    """P(wait > n) for n = 0, ..., 63 by Kaplan and Meier: each wait that ends takes its share of those still at risk."""
-    left, alive, found = int(counts.sum()), 1.0, []
-    for ended, censored in counts[:64]:
-        alive *= 1.0 - ended / left if left else 1.0
-        left -= int(ended + censored)
-        found.append(float(alive))
-    return found
+    """P(wait > n) for n = 0, ..., 63 by Kaplan and Meier: each wait that ends takes its share of those still at risk.
+
+    Counts (X, bins, 2): of each mode by itself, and the modes mixed by their numbers of waits.
+    """
+    found = np.zeros(64)
+    for mode in counts:
+        left, alive = int(mode.sum()), 1.0
+        weight = left / counts.sum()
+        for n, (ended, censored) in enumerate(mode[:64]):
+            alive *= 1.0 - ended / left if left else 1.0
+            left -= int(ended + censored)
+            found[n] += weight * alive
+    return found.tolist()
 
 
 def pooled(view: View, name: str) -> np.ndarray:
-    return np.sum([view.arrays["waits"][t, NAMES.index(name)] for t in kept(name)], axis=0)
+    """All waits but those of 0 steps that ended: it was inside already."""
+    counts = np.sum([view.arrays["waits"][t, NAMES.index(name)] for t in kept(name)], axis=0)
+    counts[:, 0, 0] = 0
+    return counts
 
 
 def test_the_error_after_a_switch_is_the_error_and_not_its_square(view: View) -> None:
@@ -348,9 +361,10 @@ def test_the_share_back_inside_grows_from_the_switch_on(view: View) -> None:
     errors, arrivals = shown(switches.exhibit(view)).figure.axes
     *curves, half = arrivals.get_lines()
     assert data(half)[1].tolist() == [0.5, 0.5]
-    assert [line.get_color() for line in curves] == [line.get_color() for line in errors.get_lines()]
-    assert [line.get_linestyle() for line in curves] == [line.get_linestyle() for line in errors.get_lines()]
-    for name, line in zip(NAMES, curves, strict=True):
+    own = errors.get_lines()[: len(SAMPLERS)]  # the baselines have no waits
+    assert [line.get_color() for line in curves] == [line.get_color() for line in own]
+    assert [line.get_linestyle() for line in curves] == [line.get_linestyle() for line in own]
+    for name, line in zip(SAMPLERS, curves, strict=True):
         at, share = data(line)
         back = [1.0 - alive for alive in still_waiting(pooled(view, name))]
         assert line.get_drawstyle() == "steps-post"
@@ -362,24 +376,31 @@ def test_the_share_back_inside_grows_from_the_switch_on(view: View) -> None:
 
 
 def test_the_table_after_a_switch(view: View) -> None:
-    found = rows(shown(switches.exhibit(view)))
-    assert [row["sampler"] for row in found] == list(NAMES)
-    for row in found:
-        alive, waits = still_waiting(pooled(view, row["sampler"])), pooled(view, row["sampler"])
-        assert row["median steps"] == next(n for n, share in enumerate(alive) if share <= 0.5)
-        assert row["censored share"] == pytest.approx(waits[:, 1].sum() / waits.sum(), rel=IDENTITY)
+    found = {(row["sampler"], row["new mode"]): row for row in rows(shown(switches.exhibit(view)))}
+    assert [name for name, mode in found if mode == "all"] == list(NAMES)
+    for name in SAMPLERS:
+        waits, row = pooled(view, name), found[name, "all"]
+        assert row["median steps"] == next(n for n, share in enumerate(still_waiting(waits)) if share <= 0.5)
+        assert row["censored share"] == pytest.approx(waits[..., 1].sum() / waits.sum(), rel=IDENTITY)
+        assert row["other switches"] == waits.sum()
+        for x, mode in enumerate(view.mode_names):
+            one = found[name, mode]
+            assert one["median steps"] == next(n for n, s in enumerate(still_waiting(waits[[x]])) if s <= 0.5)
+            assert one["other switches"] == waits[x].sum()
+    assert found[FROZEN, "all"]["median steps"] is None
+    assert found[ORACLE, "all"]["other switches"] is None
 
 
 def test_waits_are_restricted_to_the_mean_time_between_switches(view: View) -> None:
-    """E min(W, 33) is the sum of P(W > n) over n < 33, trial by trial; 4 x 99 steps hold 8 + 4 visits of 33 steps."""
+    """E min(W, 33) is the sum of P(W > n) over n < 33, of all waits; 4 x 99 steps hold 8 + 4 visits of 33 steps."""
 
     def wanted(name: str, horizon: int) -> float:
-        waits = view.arrays["waits"][:, NAMES.index(name)]
-        return float(np.mean([sum(still_waiting(waits[t])[:horizon]) for t in kept(name)]))
+        return sum(still_waiting(pooled(view, name))[:horizon])
 
     assert view.horizon == HORIZON
-    assert np.argwhere(np.isnan(view.restricted_wait)).tolist() == [[1, 0], [2, 1]]  # where trials diverged
     for row in rows(shown(switches.exhibit(view))):
+        if row["sampler"] not in SAMPLERS or row["new mode"] != "all":
+            continue
         mean = row[f"mean within {HORIZON} steps"]
         assert mean == pytest.approx(wanted(row["sampler"], HORIZON), rel=IDENTITY)
         assert mean < HORIZON

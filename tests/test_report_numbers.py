@@ -112,6 +112,18 @@ def per_step_by_hand(sums: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, n
 # --- bands and bars
 
 
+def ends_of(mean: np.ndarray, reach: np.ndarray) -> list[np.ndarray]:
+    """Of positive numbers: Student's lower end, not below 0, and the upper end on the scale of the logarithm."""
+    return [np.maximum(mean - reach, 0.0), mean * np.exp(reach / mean)]
+
+
+def ends_of_share(mean: float, reach: float) -> list[float]:
+    """Of shares: Student's or those on the scale of the logit, whichever reach further, within 0 and 1."""
+    logit, wide = math.log(mean / (1 - mean)), reach / (mean * (1 - mean))
+    low, high = (1 / (1 + math.exp(-(logit + sign * wide))) for sign in (-1, 1))
+    return [max(0.0, min(low, mean - reach)), min(1.0, max(high, mean + reach))]
+
+
 def test_the_bars_of_the_right_basin_are_students(base: tracker.Run) -> None:
     """Five trials of the first sampler count, so four degrees of freedom; six of the others."""
     view = without_one(base)
@@ -125,7 +137,7 @@ def test_the_bars_of_the_right_basin_are_students(base: tracker.Run) -> None:
         mean, stderr = per_step_by_hand(sums[..., INSIDE], sums[..., STEPS])
         for x in range(2):
             reach = STUDENT[kept.sum() - 1] * stderr[x]
-            np.testing.assert_allclose(drawn[x][n][:, 0], [mean[x] - reach, mean[x] + reach], rtol=TABLE, atol=TABLE)
+            np.testing.assert_allclose(drawn[x][n][:, 0], ends_of_share(mean[x], reach), rtol=TABLE, atol=TABLE)
 
 
 def test_the_bars_of_many_modes_are_students(base: tracker.Run) -> None:
@@ -134,7 +146,7 @@ def test_the_bars_of_many_modes_are_students(base: tracker.Run) -> None:
     drawn = bars(basins._lines(view, shares).axes[0])
     sums = base.arrays["by_mode"][LEFT, 0]
     mean, stderr = per_step_by_hand(sums[..., INSIDE], sums[..., STEPS])
-    ends = np.stack([mean - STUDENT[4] * stderr, mean + STUDENT[4] * stderr], axis=1)
+    ends = np.array([ends_of_share(m, STUDENT[4] * s) for m, s in zip(mean, stderr, strict=True)])
     np.testing.assert_allclose(drawn[0][..., 1], ends, rtol=TABLE, atol=TABLE)
 
 
@@ -162,9 +174,7 @@ def test_the_bands_after_a_switch_are_students_and_need_ten_visits(base: tracker
         np.testing.assert_allclose(lines[n][some], mean[some], rtol=IDENTITY)
         reach = STUDENT[kept.sum() - 1] * stderr
         x = np.asarray(axes.get_lines()[n].get_xdata())[some]
-        np.testing.assert_allclose(
-            band(axes, n, x), [(mean - reach)[some], (mean + reach)[some]], rtol=TABLE, atol=TABLE
-        )
+        np.testing.assert_allclose(band(axes, n, x), ends_of(mean[some], reach[some]), rtol=TABLE, atol=TABLE)
 
 
 @pytest.mark.parametrize(("row", "quantity"), [(0, "error"), (1, "excess")])
@@ -182,7 +192,7 @@ def test_the_bands_over_time_are_students(base: tracker.Run, row: int, quantity:
         reach = STUDENT[kept.sum() - 1] * stderr
         np.testing.assert_allclose(axes.get_lines()[n].get_ydata(), mean, rtol=IDENTITY)
         middle = np.asarray(axes.get_lines()[n].get_xdata())
-        np.testing.assert_allclose(band(axes, n, middle), [mean - reach, mean + reach], rtol=TABLE, atol=TABLE)
+        np.testing.assert_allclose(band(axes, n, middle), ends_of(mean, reach), rtol=TABLE, atol=TABLE)
     if quantity == "error":
         np.testing.assert_allclose([r[3:5] for r in shown.table.rows[:1]], [[mean[0], stderr[0]]], rtol=IDENTITY)
 
@@ -195,7 +205,7 @@ def test_the_band_of_s_is_students(base: tracker.Run) -> None:
     mean, stderr = by_hand(last)
     assert stderr > 0.01
     x = np.asarray(axes.get_lines()[0].get_xdata())[-1:]
-    ends = [[mean - STUDENT[5] * stderr], [mean + STUDENT[5] * stderr]]
+    ends = [[end] for end in ends_of(mean, STUDENT[5] * stderr)]
     np.testing.assert_allclose(band(axes, 0, x), ends, rtol=TABLE, atol=TABLE)
 
 
@@ -217,7 +227,7 @@ def test_the_band_of_the_running_mean_is_students() -> None:
     away = [math.dist(trace.mean(axis=0), (0.5, 0.0)) for trace in run.arrays["theta"][:, 0]]
     mean, stderr = by_hand(np.array(away))
     x = np.asarray(axes.get_lines()[0].get_xdata())[-1:]
-    ends = [[mean - STUDENT[5] * stderr], [mean + STUDENT[5] * stderr]]
+    ends = [[end] for end in ends_of(mean, STUDENT[5] * stderr)]
     np.testing.assert_allclose(band(axes, 0, x), ends, rtol=1e-6)  # the mean of the law is a quadrature
 
 
@@ -284,7 +294,8 @@ def test_the_bar_of_the_measured_error_is_students(simple: tracker.Run) -> None:
     changed = tracker.Run(simple.scenario, summary, {**simple.arrays, "diverged": diverged}, simple.problem)
     (ends,) = bars(regime_of(View(changed)).figure.axes[1])
     reach = STUDENT[4] * stderr
-    np.testing.assert_allclose(ends[0], [[0.1, mean - reach], [0.1, mean + reach]], rtol=TABLE, atol=TABLE)
+    low, high = ends_of(mean, reach)
+    np.testing.assert_allclose(ends[0], [[0.1, low], [0.1, high]], rtol=TABLE, atol=TABLE)
 
 
 @pytest.mark.parametrize(("burn_in", "told"), [(0, True), (23, True), (24, False)])
@@ -325,13 +336,13 @@ def test_the_best_of_three_is_told_with_two_comparisons(base: tracker.Run, sigma
 
 
 def test_the_gap_that_the_best_of_three_closes_has_an_interval_for_three(base: tracker.Run) -> None:
-    """Error m (1 + s u) of 2 for standing still: the gap closed is 1 - m / 2, its standard error m s / (2 sqrt 11)."""
+    """Error m (1 + s u) of 2 for standing still: the gap left is m / 2, of which the logarithm has standard error s / sqrt 11."""
     found = did_it_track(chosen(base, 3.0, spread=0.4))
     m = math.exp(-3.0 * 0.4 / math.sqrt(11))
-    told = [1 - m / 2 + sign * STUDENT_11[0.05 / 6] * m * 0.4 / (2 * math.sqrt(11)) for sign in (-1, 1)]
+    told = [1 - m / 2 * math.exp(sign * STUDENT_11[0.05 / 6] * 0.4 / math.sqrt(11)) for sign in (1, -1)]
     wanted = f"95 % interval {percent(told[0])} to {percent(told[1])}, widened for the choice among 3 samplers)"
     assert wanted in found.answer
-    narrow = 1 - m / 2 - STUDENT_11[0.05 / 2] * m * 0.4 / (2 * math.sqrt(11))
+    narrow = 1 - m / 2 * math.exp(STUDENT_11[0.05 / 2] * 0.4 / math.sqrt(11))
     assert percent(narrow) != percent(told[0])  # control: the interval of one comparison reads otherwise
 
 

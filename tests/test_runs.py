@@ -31,7 +31,7 @@ SWITCHES = 3 * len(SCENARIO.modes)  # at least as many in 6 x 400 steps with thi
 # DESIGN section 4, and what has been added to it since.
 AVERAGE = {"mean", "stderr"}
 SUMMARY = {
-    "": {"scenario", "chain", "regime", "samplers", "hash"},
+    "": {"scenario", "chain", "regime", "samplers", "cost_every", "hash"},
     "scenario": {"name", "sha256", "seed", "trials", "steps"},
     "chain": {"alpha", "modes", "stationary", "switches", "dwell"},
     "dwell": {"mode", "completed", "censored", "mean", "expected", "p_value", "rate_p_value"},
@@ -40,12 +40,12 @@ SUMMARY = {
         "name", "kind", "epsilon", "beta", "tracking_error", "mean_square_error", "excess_cost", "recovery", "mean",
         "covariance", "final", "diverged", "evaluations", "steps_per_second",
     },
-    "recovery": {"median", "low", "high", "censored"},
+    "recovery": {"already", "median", "low", "high", "censored", "mean", "stayed", "switches", "by_mode"},
     "final": {"mean", "second", "by_mode"},
     "by_mode": {"mode", "probability", "mean", "second"},
     "evaluations": {"gradient", "cost", "hessian"},
 }  # fmt: skip
-ADDED = {"sampler": {"inside_target", "first_divergence", "resets", "step_over_limit"}}
+ADDED = {"sampler": {"inside_target", "first_divergence", "resets", "regret", "recovery_mean", "step_over_limit"}}
 
 
 def rows(run: tracker.Run) -> dict[str, Any]:
@@ -364,13 +364,19 @@ def test_waits_are_those_of_the_trace() -> None:
     total = run.summary["chain"]["switches"]
     for n, row in enumerate(run.summary["samplers"]):
         ended, censored = naive_waits(run, n)
-        waits = run.arrays["waits"][:, n].sum(axis=0)
+        waits = run.arrays["waits"][:, n].sum(axis=(0, 1))
         assert waits.sum() == total == len(ended) + censored
         assert waits[:, 1].sum() == censored
         exact = np.bincount(np.array(ended, dtype=int), minlength=64)[:64]  # bins of one step each
         np.testing.assert_array_equal(waits[:64, 0], exact)
-        assert row["recovery"]["censored"] == pytest.approx(censored / total, rel=1e-12)
-    assert rows(run)["oracle"]["recovery"] == {"median": 0.0, "low": 0.0, "high": 0.0, "censored": 0.0}
+        already = ended.count(0)
+        assert row["recovery"]["already"] == pytest.approx(already / total, rel=1e-12)
+        if row["name"] != "oracle":
+            assert row["recovery"]["switches"] == total - already
+            assert row["recovery"]["censored"] == pytest.approx(censored / (total - already), rel=1e-12)
+    empty = dict.fromkeys(("median", "low", "high", "mean", "stayed"))
+    assert rows(run)["frozen"]["recovery"].items() >= empty.items()
+    assert rows(run)["oracle"]["recovery"] == {**dict.fromkeys(SUMMARY["recovery"]), "already": 1.0}
 
 
 MIXED = """
@@ -448,7 +454,7 @@ def test_a_schedule_with_a_forced_switch_and_an_outage() -> None:
         assert row["tracking_error"]["mean"] == pytest.approx(
             run.arrays["error"][:, [*rows(run)].index(row["name"]), :400].mean(), rel=1e-10, abs=1e-12
         )
-    assert (run.arrays["waits"].sum(axis=(2, 3)) == 2).all()
+    assert (run.arrays["waits"].sum(axis=(3, 4)) == 1).all()  # one switch into each mode
 
 
 def test_a_forced_switch_censors_the_visit_and_the_chain_goes_on() -> None:

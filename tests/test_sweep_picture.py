@@ -26,7 +26,8 @@ def row(name: str, value: float | None, diverged: int) -> dict[str, Any]:
         "epsilon": 0.01,
         "diverged": diverged,
         **dict.fromkeys(("tracking_error", "mean_square_error", "excess_cost", "inside_target"), average),
-        "recovery": {"median": value, "low": value, "high": None, "censored": 0.1},
+        "recovery": {"median": value, "mean": value, "low": value, "high": None, "censored": 0.1},
+        "recovery_mean": {"mean": value, "stderr": None},
     }
 
 

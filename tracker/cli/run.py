@@ -199,8 +199,7 @@ def _recovery(recovery: Mapping[str, Any] | None) -> str:
         return "-"
     if recovery.get("low") is None and recovery.get("high") is None:
         return number(recovery["median"])
-    low, high = (number(recovery[end]) if recovery.get(end) is not None else "not reached" for end in ("low", "high"))
-    return f"{number(recovery['median'])} [{low}, {high}]"
+    return f"{number(recovery['median'])} [{number(recovery.get('low'))}, {number(recovery.get('high'))}]"
 
 
 def _chain_lines(chain: Mapping[str, Any] | None) -> Iterator[str]:

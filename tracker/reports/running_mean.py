@@ -70,7 +70,7 @@ def posterior_mean(view: View) -> Array:
 def _distance(view: View, name: str, truth: Array, first: int, rows: NDArray[np.int64]) -> Curve:
     n = view.index(name)
     trace = view.arrays["theta"][view.kept[:, n], n]
-    return curve_over_trials(np.sqrt(((running_mean(trace, first)[:, rows] - truth) ** 2).sum(axis=-1)))
+    return curve_over_trials(np.sqrt(((running_mean(trace, first)[:, rows] - truth) ** 2).sum(axis=-1)), "positive")
 
 
 def _table(curves: dict[str, Curve], steps: NDArray[np.int64]) -> Table:

@@ -13,7 +13,7 @@ from tracker.reports.dwells import SUSPICIOUS
 from tracker.reports.exhibit import Answer, Verdict
 from tracker.reports.steps import at_steps
 from tracker.reports.tuning import tunes
-from tracker.reports.verdict import FEW_TRIALS, MOST, MOSTLY_CENSORED, trust
+from tracker.reports.verdict import FEW_SWITCHES, FEW_TRIALS, MOST, MOSTLY_CENSORED, trust
 from tracker.reports.words import counted, interval, listed, number, percent, plain
 
 if TYPE_CHECKING:
@@ -231,10 +231,10 @@ def _about_the_chain(outcomes: Sequence[Outcome]) -> Iterator[str]:
     still = [
         outcome
         for outcome, chain in chains
-        if outcome.point.scenario.chain is not None and chain.get("switches", FEW_TRIALS) < FEW_TRIALS
+        if outcome.point.scenario.chain is not None and chain.get("switches", FEW_SWITCHES) < FEW_SWITCHES
     ]
     if still:
-        yield f"{_points(still)}: fewer than {FEW_TRIALS} switches in all trials, so re-acquisition is hardly measured."
+        yield f"{_points(still)}: fewer than {FEW_SWITCHES} switches in all trials, so re-acquisition is hardly measured."
     lost = [outcome for outcome in outcomes if _mostly_censored(outcome)]
     if lost:
         yield f"{_points(lost)}: more than half of the waits for re-acquisition were cut off by the next switch."

@@ -26,7 +26,7 @@ MOST_SEARCH = 1e11  # terms: a few minutes
 PROGRAM = 280e6  # the interpreter with all that a run loads, kernels compiled before
 PAGE_MEMORY, PAGE_DISK, PAGE_PER_SAMPLER = 60e6, 0.27e6, 0.063e6  # drawing report.html, and the file
 COPIES = 2.7  # of the arrays: shards, the joined arrays, and what is being written
-TABLES = 75e3  # manifest, summary, coordinates and the frame of result.nc
+TABLES = 103e3  # manifest, summary, coordinates and the frame of result.nc
 SHARD_FRAME = 5.5e3  # names and headers of a shard's arrays
 MOST_SHARDS, LARGEST_SHARD = 64, 1000  # shards, so that workers stay busy to the end, and trials of one
 # How small compression makes the traces of samplers, which look random, and sums over ages, of which some are empty.
