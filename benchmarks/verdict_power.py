@@ -118,7 +118,7 @@ class Store:
         self, pool: ProcessPoolExecutor, kind: Any, compute: Callable[..., Any], keys: list[tuple[Any, ...]]
     ) -> list[Any]:
         """The outcomes of ``compute`` for every tuple of arguments in ``keys``; those in the file are not computed again."""
-        names = [json.dumps([compute.__module__, *key]) for key in keys]
+        names = self._names(compute, keys)
         waiting = {
             name: pool.submit(compute, *key) for name, key in zip(names, keys, strict=True) if name not in self.found
         }
@@ -128,6 +128,13 @@ class Store:
                 with self.path.open("a") as file:
                     file.write(json.dumps([json.loads(name), self.found[name]]) + "\n")
         return [kind(*self.found[name]) for name in names]
+
+    def lacks(self, compute: Callable[..., Any], keys: list[tuple[Any, ...]]) -> bool:
+        """Whether something is still to be computed."""
+        return any(name not in self.found for name in self._names(compute, keys))
+
+    def _names(self, compute: Callable[..., Any], keys: list[tuple[Any, ...]]) -> list[str]:
+        return [json.dumps([compute.__module__, *key]) for key in keys]
 
 
 def upper(count: int, total: int) -> float:
@@ -190,9 +197,10 @@ def steps_table(asked: argparse.Namespace, known: Store) -> None:
             print(verdict_steps.row(fault.name, found, ">= 18 of 20" if fault.most else "-"), flush=True)
     right = []
     for name in models() if asked.right else []:
-        verdict_steps.outcome(name, -1, 999)
+        keys = [(name, -1, r) for r in range(asked.right)]
+        if known.lacks(verdict_steps.outcome, keys):
+            verdict_steps.outcome(name, -1, 999)
         with ProcessPoolExecutor(asked.workers, mp_context=fork) as pool:
-            keys = [(name, -1, r) for r in range(asked.right)]
             found = known.get(pool, verdict_steps.Outcome, verdict_steps.outcome, keys)
         print(verdict_steps.row(f"right: {name}", found, "-"), flush=True)
         right += found

@@ -112,11 +112,11 @@ def row(name: str, found: list[Outcome], must: str) -> str:
     named = [each.named[0] for each in found if each.named]
     often = max(sorted(set(named)), key=named.count) if named else "-"
     panel, steps = (np.median([getattr(each, key) for each in found]) for key in ("panel_z", "steps_z"))
-    return f"{name:44} {rejected:5d} {confirmed:10d} {len(found):11d} {panel:9.1f} {steps:9.1f}  {often:32} {must}"
+    return f"{name:50} {rejected:7d} {confirmed:8d} {len(found):11d} {panel:9.1f} {steps:9.1f}  {often:32} {must}"
 
 
 def head() -> str:
     return (
-        f"{'engine':44} {'rejects':>5} {'confirms':>8} {'replicates':>11} {'panel |z|':>9} {'steps |z|':>9}  "
+        f"{'engine':50} {'rejects':>7} {'confirms':>8} {'replicates':>11} {'panel |z|':>9} {'steps |z|':>9}  "
         f"{'most often by':32} must"
     )
