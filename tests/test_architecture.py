@@ -40,7 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "limits": {"scenario", "chain", "skew", "costs", "compiled", "streams", "keys", "plain"},
     "references": {"scenario", "costs", "compiled", "streams", "keys", "plain", "autocorrelation"},
     "runs": {
-        "scenario", "simulate", "loop", "metrics", "chain", "skew", "bins", "plain", "regular", "printable", "__version__",
+        "scenario", "simulate", "loop", "metrics", "chain", "skew", "bins", "plain", "names", "regular", "printable", "__version__",
     },
     "convergence": {"scenario", "simulate", "limits", "metrics", "runs", "plain", "chain", "skew", "samplers.base"},
     "reports": {
