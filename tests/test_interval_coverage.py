@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
-import coverage as table
+import interval_coverage as table
 
 from tracker.metrics.averages import mean_interval
 
