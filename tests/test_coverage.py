@@ -1,4 +1,4 @@
-"""Intervals cover as often as they say, at few trials: the short version of benchmarks/coverage.py, with the old ones as controls."""
+"""Intervals cover as often as they say, at few trials: the short version of benchmarks/interval_coverage.py, with the old ones as controls."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ correlation 0.5 of the logarithms; means also of exponential and of normal numbe
 exponential length, of each of which an exponential time is spent outside. Waits: exponential with a rate of each trial's own,
 10 or 2 switches a trial, cut off at random so that a quarter is censored.
 
-    python benchmarks/coverage.py [replications] > benchmarks/coverage.txt
+    python benchmarks/interval_coverage.py [replications] > benchmarks/interval_coverage.txt
 
 ``old`` is what was done before: Student's interval of the mean itself, percentiles as they are. A row passes where the coverage
 is at least 0.90, 0.92, 0.93, 0.94 at 5, 10, 20, 50 trials, less two Monte Carlo standard errors.
