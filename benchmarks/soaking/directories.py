@@ -11,9 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
-from attacks import COMMANDS, answer, identity_of, plant
+from attacks import COMMANDS, answer, plant
 from directories import LAYOUTS, contents, foreign_directory, precious
 from faults import kept_entries
+from forging import identity_of
 
 import tracker
 from soaking.common import SHORT, Sizes, check, say
