@@ -177,6 +177,8 @@ def limit_law(
         )
     except ValueError as error:
         why_not = str(error)
+    if not precise and scenario.dimension == 2:
+        raise OutOfReach(why_not)  # cells would take as long again, for a distance that nothing is judged by
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # said below, as a reason
         try:
