@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 def check(rungs: Ladder, request: Request) -> Verdict:
     """Judge the approach to the limit that P names."""
     delta = request.resolution
-    three, own, reference = _exact(rungs, request.note)
+    three, own, reference, why_not = _exact(rungs, request.note)
     name, power = regime.expected_regime(rungs.path), regime.approach(rungs.path)
     limit = getattr(three, name)
     if limit is None:
-        raise ScenarioError([f"path: the {name} limit of these costs is not computed here: use quadratic costs"])
+        raise ScenarioError([f"path: the {name} limit is not computed here ({why_not[name]}): use quadratic costs"])
     panel = regime.total_panel(rungs.scenario.dimension, tuple(mode.name for mode in rungs.scenario.modes))
     watched = implementation.watch(rungs)
     count = request.trials or watched.trials(delta, len(panel.tested))
@@ -65,7 +65,7 @@ def check(rungs: Ladder, request: Request) -> Verdict:
             simulated=rungs.epsilons[:1],
             trials_needed=engine.needed,
             rates=rates,
-            notes=(*_nearer(rungs, name, nearest), *engine.notes),
+            notes=(*_nearer(rungs, name, nearest), *regime.left_out(why_not), *engine.notes),
             **engine.fields(),
         ),
         len(panel.tested),
@@ -81,9 +81,9 @@ def _nearer(rungs: Ladder, name: str, nearest: str) -> tuple[str, ...]:
     )
 
 
-def _exact(rungs: Ladder, tell: Callable[[str], None]) -> tuple[Three, Array, str]:
+def _exact(rungs: Ladder, tell: Callable[[str], None]) -> tuple[Three, Array, str, dict[str, str]]:
     if all(keys.cost == "quadratic" for keys in rungs.scenario.modes):
-        return (*regime.quadratic_limits(rungs), "moments")
+        return (*regime.quadratic_limits(rungs), "moments", {})
     if rungs.scenario.dimension > 2:
         raise ScenarioError(
             ["path: exact laws are needed, and exist for quadratic costs or N = 1, 2: leave --path out"]
@@ -91,7 +91,8 @@ def _exact(rungs: Ladder, tell: Callable[[str], None]) -> tuple[Three, Array, st
     own, why_not = regime.density_algorithm(rungs, tell)
     if len(own) < len(rungs.steps):
         raise ScenarioError([f"path: exact laws are needed, and {why_not}"])
-    return regime.density_limits(rungs, tell), own, "density"
+    three, missing = regime.density_limits(rungs, tell)
+    return three, own, "density", missing
 
 
 def _observables(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tracker.convergence import extrapolation
-from tracker.convergence.order_only import TRIALS
+from tracker.convergence.order_only import affordable
 from tracker.convergence.request import TooManySteps
 from tracker.limits.coupling import LIMIT_CELLS
 from tracker.scenario.forecast import Limits, size
@@ -38,7 +38,8 @@ def plan(rungs: Ladder, request: Request) -> str:
     quadratic = all(keys.cost == "quadratic" for keys in rungs.scenario.modes)
     if rungs.adaptive or not (quadratic or N <= 2):
         way = "coupled paths"
-        trials, steps, least = request.trials or TRIALS, (1 + LIMIT_CELLS) * sum(rungs.steps), False
+        cut, trials, _ = affordable(rungs, request.trials)
+        steps, least = (1 + LIMIT_CELLS) * sum(cut.steps), False
     else:
         way = "exact moments" if quadratic else "laws on a grid"
         trials = request.trials or extrapolation.trials_for(request.resolution, 1, 1.0)

@@ -243,13 +243,12 @@ def _slope(rungs: Ladder, error: Array, stderr: Array, truth: Array | None, size
 def _regime(rungs: Ladder, exact: Exact, done: _Trials, request: Request) -> tuple[Distances, Distances, list[str]]:
     """Distances to the three limits at the smallest epsilon."""
     N, last = rungs.scenario.dimension, len(rungs.steps) - 1
+    why_not: dict[str, str] = {}
     if exact.reference == "moments":
         three, own = regime.quadratic_limits(rungs)
     else:
         own = done.tallies[last].mean[None] if exact.algorithm is None else exact.algorithm
         own = regime.totals(exact.panel, own, N)
-        others = regime.density_limits(rungs, request.note, switched=False)
-        three = others._replace(switched=regime.totals(exact.panel, exact.limit, N))
+        three, why_not = regime.density_limits(rungs, request.note, regime.totals(exact.panel, exact.limit, N))
     far, rates = regime.distances(three, own, rungs.epsilons)
-    lost = [name for name, limit in zip(regime.NAMES, three, strict=True) if limit is None]
-    return far, rates, [f"distance to the {name} limit: not computed for these costs" for name in lost]
+    return far, rates, regime.left_out(why_not)

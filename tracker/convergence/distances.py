@@ -102,7 +102,7 @@ def bounds(tally: Tally, exact: Exact, epsilon: float, delta: float) -> tuple[Bo
     """KS and W1 from the trials at the smallest epsilon to the limit, with what they prove."""
     if exact.law is None or len(exact.law.box) != 1 or not tally.theta.size:
         return ()
-    law, own = exact.law, exact.laws[-1] if exact.laws else None
+    law, own = exact.law, exact.finest
     R = tally.trials
     x = grid_of(law, *([own] if own is not None else []))
     F = distribution(law, x)
@@ -130,7 +130,7 @@ def law_gap(tally: Tally, exact: Exact) -> LawGap | None:
     wide = np.concatenate([x, [max(exact.law.box[0, 1], float(tally.theta.max()))]])
     F = distribution(exact.law, wide)
     found = lexicographic_gap(empirical(tally.theta, tally.mode, wide, len(F)), F)
-    own = lexicographic_gap(distribution(exact.laws[-1], wide), F) if exact.laws else None
+    own = None if exact.finest is None else lexicographic_gap(distribution(exact.finest, wide), F)
 
     def rows(gap: Array) -> tuple[tuple[float, ...], ...]:
         return tuple(tuple(row) for row in gap[:, :-1].tolist())

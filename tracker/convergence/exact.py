@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy.linalg import expm
 
 from tracker import limits
 from tracker.convergence.statistics import Panel, Statistic, density_panel, function, moment_panel, of_law, of_moments
-from tracker.limits.for_means import algorithm_density_for_means, density_for_means
+from tracker.limits.for_means import algorithm_density_for_means, density_for_means, refuse_algorithm_density
 from tracker.scenario import initial_law
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 CELLS = 120  # of finite volumes along each axis, N = 2, where Fourier series do not resolve a law
 AGREEMENT = {1: 1e-4, 2: 1e-2}  # of the means of two grids, in units of the resolution: N = 1 is cheap
 ENOUGH = 0.1  # of the resolution: the error of a mean of cells, or of a law that is only looked at from afar
+FROM_AFAR = 1e8  # values of the right-hand side of such a law, some 3 s
 FAINT = 1e-2  # a statistic of a rare mode is looked at in units of this share of its spread over all modes, or its own
 MOST_KERNEL_STEPS = 8192  # of the sampler's own law; beyond, simulation is the cheaper way
 
@@ -51,6 +52,11 @@ class Exact:
     why_not: str = ""
     law: Law | None = None
     laws: tuple[Law, ...] = ()
+
+    @property
+    def finest(self) -> Law | None:
+        """The algorithm's law at the smallest step; None where that rung is out of reach."""
+        return self.laws[-1] if self.algorithm is not None and self.laws else None
 
 
 class OutOfReach(ValueError):
@@ -160,15 +166,19 @@ def limit_law(
     OutOfReach
         If there is no such law, it does not fit into its box, or no method resolves it.
     """
-    allowed = resolution * (AGREEMENT[scenario.dimension] if precise else ENOUGH)
+    allowed, work = resolution * AGREEMENT[scenario.dimension], None
+    if not precise:
+        allowed, work = resolution * ENOUGH, FROM_AFAR
     known = near.coarse if near is not None and near.smooth else None
     points = len(known.axes[0]) if known is not None else None
     try:
         return density_for_means(
-            scenario, sampler, times, lambda fine, coarse: _apart(panel, fine, coarse), allowed, points
+            scenario, sampler, times, lambda fine, coarse: _apart(panel, fine, coarse), allowed, points, work
         )
     except ValueError as error:
         why_not = str(error)
+    if not precise and scenario.dimension == 2:
+        raise OutOfReach(why_not)  # cells would take as long again, for a distance that nothing is judged by
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # said below, as a reason
         try:
@@ -226,6 +236,11 @@ def algorithm_laws(
     box : one that holds the limit's law, to begin with
     """
     found: list[Law] = []
+    reason = ""
+    if box is not None and len(box) == 2:
+        # Only the whole ladder is of use beyond the largest step, so one that is out of reach is refused before the others.
+        reason = _out_of_reach(ladder, box)
+        ladder = replace(ladder, steps=ladder.steps[:1]) if reason else ladder
     for rung, n in enumerate(ladder.steps):
         epsilon = ladder.epsilons[rung]
         if n > MOST_KERNEL_STEPS:
@@ -237,4 +252,14 @@ def algorithm_laws(
             return tuple(found), f"at epsilon = {epsilon:g}: {error}"
         box = law.box
         found.append(law)
-    return tuple(found), ""
+    return tuple(found), reason
+
+
+def _out_of_reach(ladder: Ladder, box: Array) -> str:
+    """Why the algorithm's own law on this box is too much work at some rung; nothing where it is not."""
+    for rung, n in enumerate(ladder.steps):
+        try:
+            refuse_algorithm_density(ladder.at(rung), ladder.sampler, n, box)
+        except ValueError as error:
+            return f"at epsilon = {ladder.epsilons[rung]:g}: {error}"
+    return ""

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker import limits
 from tracker.convergence import implementation, order, words
 from tracker.convergence.exact import algorithm_laws, stay_algorithm
 from tracker.convergence.implementation import Implementation
+from tracker.convergence.ladder import LEAST_RUNGS
 from tracker.convergence.sampling import Engine
 from tracker.convergence.statistics import Panel, Statistic, density_panel, of_law
 from tracker.convergence.verdict import Distances, Observable, Order, Verdict
+from tracker.limits.coupling import LIMIT_CELLS, coupled_together
 from tracker.scenario import ScenarioError
 
 if TYPE_CHECKING:
@@ -32,7 +33,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-TRIALS = 4000  # for each level
+TRIALS = 4000  # for each level, at most
+LEAST_TRIALS = 100  # or the finest levels are left out
+# Work of coupled paths, some 10 s: a step of all trials together takes as long as OVERHEAD trials do, and a trial longer by
+# one trial of a small cost for every NUMBERS that its cost, and its S, are made of.
+MOST_WORK, OVERHEAD, NUMBERS = 3e7, 700, 300
 MOST_COORDINATES = 3  # of theta, and of D and S, whose order is shown
 STATEMENT = "order only, limit not independently validated"
 
@@ -75,23 +80,20 @@ def check(rungs: Ladder, request: Request, reason: str) -> Verdict:
         raise ScenarioError(
             ["path: exact laws are needed, and exist for quadratic costs or N = 1, 2: leave --path out"]
         )
-    levels = _levels(rungs)
     N = rungs.scenario.dimension
     functionals = of_triple(N) if rungs.adaptive else of_theta(N)
-    count = request.trials or TRIALS
-    observables, noise = [], ""
-    for functional in functionals:
-        request.note(f"coupled levels: {functional.name}")
-        try:
-            found = limits.coupled(
-                rungs.at(0), rungs.sampler, functional.f, [rungs.horizon], levels, count, against="limit"
-            )
-        except ValueError as error:
-            raise ScenarioError([str(error)]) from error
-        observables.append(_observable(rungs, functional.name, found))
-        noise = found.gradient_noise
+    rungs, count, cut = affordable(rungs, request.trials)
+    request.note(f"coupled levels: {count} pairs of paths at each of {len(rungs.steps)} step sizes")
+    levels = [1.0 / epsilon for epsilon in rungs.epsilons]
+    asked = [functional.f for functional in functionals]
+    try:
+        found = coupled_together(rungs.at(0), rungs.sampler, asked, [rungs.horizon], levels, count, against="limit")
+    except ValueError as error:
+        raise ScenarioError([str(error)]) from error
+    observables = [_observable(rungs, each.name, own) for each, own in zip(functionals, found, strict=True)]
+    noise = found[0].gradient_noise
     judged, size, trials = _implementation(rungs, request)
-    notes = [f"{STATEMENT}: {reason}", "limit and algorithm are values of coupled paths, not of the engine"]
+    notes = [f"{STATEMENT}: {reason}", "limit and algorithm are values of coupled paths, not of the engine", *cut]
     notes += judged.notes
     if noise == "left out":
         notes.append("the gradient noise of costs with data is left out of the coupled paths; it vanishes in the limit")
@@ -125,16 +127,41 @@ def _width(slope: Order) -> float:
     return float("inf") if slope.high is None or slope.low is None else slope.high - slope.low
 
 
-def _levels(rungs: Ladder) -> list[int]:
-    """Steps per unit of time, which the coupling wants whole."""
-    found = [1.0 / epsilon for epsilon in rungs.epsilons]
-    if any(abs(n - round(n)) > 1e-9 * n for n in found):
-        shown = ", ".join(f"{epsilon:g}" for epsilon in rungs.epsilons)
-        raise ValueError(
-            f"epsilons: {shown}: without an exact law the levels are coupled, and 1/epsilon must be whole: "
-            "take --horizon 1, or give --epsilons like 0.125,0.0625,0.03125"
+def affordable(rungs: Ladder, trials: int | None) -> tuple[Ladder, int, list[str]]:
+    """The rungs and the trials of each that coupled paths can afford, and in words what was cut.
+
+    Trials that were asked for are taken as they are. Otherwise there are as many as the cost of a path allows; where that is
+    too few, the finest levels, each as dear as all before it together, are left out first.
+    """
+    if trials is not None:
+        return rungs, trials, []
+    each, levels = _numbers(rungs), len(rungs.steps)
+    while True:
+        steps = (1 + LIMIT_CELLS) * sum(rungs.steps[:levels])
+        count = int((MOST_WORK / steps - OVERHEAD) / (1.0 + each / NUMBERS))
+        if count >= LEAST_TRIALS or levels <= LEAST_RUNGS:
+            break
+        levels -= 1
+    count = min(TRIALS, max(LEAST_TRIALS, count))
+    cut = []
+    if count < TRIALS:
+        cut.append(
+            f"the order rests on {count} pairs of paths at each step size, not {TRIALS}, because a pair takes {steps} steps: "
+            "ask for more with --trials"
         )
-    return [round(n) for n in found]
+    if levels < len(rungs.steps):
+        cut.append(f"the smallest {len(rungs.steps) - levels} step sizes are left out for the same reason")
+    return replace(rungs, steps=rungs.steps[:levels]), count, cut
+
+
+def _numbers(rungs: Ladder) -> int:
+    """How many numbers the largest cost, and S with its D, are made of: a step looks at each of them."""
+
+    def size(part: Any) -> int:
+        return sum(map(size, part)) if isinstance(part, tuple) else int(np.size(part))
+
+    N = rungs.scenario.dimension
+    return max(size(mode.build()) for mode in rungs.scenario.modes) + (N**3 if rungs.adaptive else N**2)
 
 
 def _observable(rungs: Ladder, name: str, found: Any) -> Observable:

@@ -43,6 +43,13 @@ class Three(NamedTuple):
     averaged: Array | None
 
 
+class Others(NamedTuple):
+    """The three limits, and by name why one of them is not computed."""
+
+    three: Three
+    why_not: dict[str, str]
+
+
 def total_panel(N: int, modes: tuple[str, ...]) -> Panel:
     """E theta and the upper triangle of E theta theta', over all modes."""
     products = [(a, b) for a in range(N) for b in range(a, N)]
@@ -79,40 +86,47 @@ def quadratic_limits(ladder: Ladder) -> tuple[Three, Array]:
     return Three(*three), np.array(own)
 
 
-def density_limits(ladder: Ladder, tell: Callable[[str], None], *, switched: bool = True) -> Three:
+def density_limits(ladder: Ladder, tell: Callable[[str], None], known: Array | None = None) -> Others:
     """The three limits of other costs, N = 1, 2; the averaged one for polynomials in the same variables.
 
-    Without ``switched``, which is then known already, the others are only looked at from afar: a tenth of the resolution will
-    do. A limit that no method resolves so far is None, and its reason is told.
+    Where the switched one is ``known`` already, the others are only looked at from afar: a tenth of the resolution will do.
     """
     panel = total_panel(ladder.scenario.dimension, ())
     scenario, name = ladder.scenario, ladder.sampler
     near: Law | None = None
+    why_not: dict[str, str] = {}
 
     def values(changed: Scenario | None, which: str) -> Array | None:
         nonlocal near
         if changed is None:
+            why_not[which] = "the average of these costs is no polynomial in the same variables"
             return None
         tell(f"computing the {which} limit")
         try:
-            law = limit_law(changed, name, [ladder.horizon], panel, near=near, precise=switched)
+            law = limit_law(changed, name, [ladder.horizon], panel, near=near, precise=known is None)
         except OutOfReach as reason:
-            tell(f"the {which} limit is left out: {reason}")
+            why_not[which] = str(reason)
             return None
         near = law
         return of_law(panel, law, np.zeros(0))
 
     chain = scenario.chain
     if chain is None or len(scenario.modes) == 1:
-        alone = values(scenario, "")
-        return Three(alone, alone, alone)
+        alone = values(scenario, "switched") if known is None else known
+        return Others(Three(alone, alone, alone), dict.fromkeys(NAMES, why_not["switched"]) if why_not else {})
     still = scenario.replace(chain=chain.model_copy(update={"alpha": STILL * ladder.keys.epsilon}))
     matched = scenario.replace(chain=chain.model_copy(update={"alpha": ladder.keys.epsilon}))
-    return Three(
+    three = Three(
         values(still, "frozen"),
-        values(matched, "switched") if switched else None,
+        values(matched, "switched") if known is None else known,
         values(averaged_scenario(scenario), "averaged"),
     )
+    return Others(three, why_not)
+
+
+def left_out(why_not: dict[str, str]) -> list[str]:
+    """In words, the distances that are not computed."""
+    return [f"distance to the {name} limit: not computed: {reason}" for name, reason in why_not.items()]
 
 
 def averaged_scenario(scenario: Scenario) -> Scenario | None:

@@ -51,7 +51,7 @@ class Coupled:
     """
 
     times: Array
-    levels: NDArray[np.int64]
+    levels: NDArray[Any]
     mean: Array
     stderr: Array
     variance: Array
@@ -92,9 +92,32 @@ def coupled(
     against : "next" or "limit"
         The partner of level n: level 2n, or the switched diffusion on cells of 1/(16 n).
     """
+    return coupled_together(scenario, sampler, [f], times, levels, trials, against=against, seed=seed)[0]
+
+
+def coupled_together(
+    scenario: Scenario,
+    sampler: str,
+    functions: Sequence[Callable[..., Any]],
+    times: ArrayLike,
+    levels: Sequence[float] | int,
+    trials: int,
+    *,
+    against: Literal["next", "limit"] = "next",
+    seed: int | None = None,
+) -> list[Coupled]:
+    """Return what ``coupled`` does for each of several functions, taken along the same paths, which are run once.
+
+    Steps per unit of time need not be whole numbers here.
+
+    Raises
+    ------
+    ValueError
+        Also where paths run away.
+    """
     field, adaptation = _read(scenario, sampler)
     at = np.atleast_1d(np.asarray(times, dtype=np.float64))
-    steps_per_unit = [8 * 2**l for l in range(levels)] if isinstance(levels, int) else [int(n) for n in levels]
+    steps_per_unit = [8 * 2**l for l in range(levels)] if isinstance(levels, int) else list(levels)
     _check(field, at, steps_per_unit, trials)
     if against not in ("next", "limit"):
         raise ValueError(f'against: {against!r} must be "next" or "limit"')
@@ -102,18 +125,32 @@ def coupled(
     known = [F for F in factors if F is not None]
     noise = "left out" if len(known) < len(factors) else "gaussian" if any(F.any() for F in known) else "none"
     used = [np.zeros((len(field.M), 0)) if F is None else F for F in factors]
-    evaluate = _evaluator(f, len(field.M), adaptation is not None)
+    each = [_evaluator(f, len(field.M), adaptation is not None) for f in functions]
+
+    def evaluate(paths: Paths) -> Array:
+        return np.array([one(paths) for one in each])
+
     root = scenario.seed if seed is None else seed
     results = []
     for n in steps_per_unit:
         blocks = []
         for first in range(0, trials, AT_ONCE):
-            key = (COUPLING_ROLE, n, first)
+            key = (COUPLING_ROLE, round(n), first)
             rng = np.random.Generator(np.random.SFC64(np.random.SeedSequence(root, spawn_key=key)))
             count = min(AT_ONCE, trials - first)
-            blocks.append(_pair(field, adaptation, n, at, count, against == "limit", used, evaluate, rng))
+            with np.errstate(over="ignore", invalid="ignore"):  # of paths that run away
+                pair = _pair(field, adaptation, n, at, count, against == "limit", used, evaluate, rng)
+            lost = int(np.sum(~np.isfinite(pair[2])))
+            if lost:
+                raise ValueError(
+                    f"epsilons: at {1 / n:g} {lost} of {count} coupled paths ran away: begin with a smaller epsilon"
+                )
+            blocks.append(pair)
         results.append([np.concatenate(parts, axis=-1) for parts in zip(*blocks, strict=True)])
-    return _summary(at, steps_per_unit, results, trials, noise)
+    return [
+        _summary(at, steps_per_unit, [(here[j], there[j], *rest) for here, there, *rest in results], trials, noise)
+        for j in range(len(functions))
+    ]
 
 
 def _read(scenario: Scenario, sampler: str) -> tuple[Field, Adaptation | None]:
@@ -144,7 +181,7 @@ def _factor(field: Field, mode: int) -> Array | None:
     return None if Sigma is None else np.asarray(getattr(field.costs[mode], "noise", np.zeros((len(Sigma), 0))))
 
 
-def _check(field: Field, times: Array, levels: list[int], trials: int) -> None:
+def _check(field: Field, times: Array, levels: list[float], trials: int) -> None:
     if trials < 2:
         raise ValueError(f"trials: {trials} must be at least 2")
     if not levels or min(levels) < 1:
@@ -181,10 +218,10 @@ def _evaluator(f: Callable[..., Any], N: int, adaptive: bool) -> Callable[[Paths
 
 
 def _pair(
-    field: Field, adaptation: Adaptation | None, n: int, times: Array, trials: int, limit: bool,
+    field: Field, adaptation: Adaptation | None, n: float, times: Array, trials: int, limit: bool,
     factors: list[Array], evaluate: Callable[[Paths], Array], rng: np.random.Generator,
 ) -> tuple[Array, Array, Array, Array]:  # fmt: skip
-    """E f's terms at level n and of the partner, shapes (times, trials); largest distance and mismatch, shape (trials,)."""
+    """Terms of each E f at level n and of the partner, (functions, times, trials); largest distance and mismatch, (trials,)."""
     m = LIMIT_CELLS if limit else 2
     N = len(field.M)
     visits = draw_visits(field, trials, float(times[-1]), field.alpha / field.epsilon / n, rng)
@@ -196,11 +233,12 @@ def _pair(
     noisy = any(F.shape[1] for F in factors)
     scale = np.sqrt(2.0 / (field.beta * m * n))
     wanted = np.rint(times * n).astype(int)
-    here, there = np.empty((len(times), trials)), np.empty((len(times), trials))
+    here, there = [], []
     farthest = np.zeros(trials)
     for k in range(int(wanted[-1]) + 1):
-        for row in np.flatnonzero(wanted == k):
-            here[row], there[row] = evaluate(coarse), evaluate(fine)
+        for _ in np.flatnonzero(wanted == k):
+            here.append(evaluate(coarse))
+            there.append(evaluate(fine))
         if k == wanted[-1]:
             break
         w = scale * rng.standard_normal((m, trials, N))
@@ -209,10 +247,10 @@ def _pair(
         for part in range(m):
             fine.step(w[part], None if z is None else z[part], factors)
         farthest = np.maximum(farthest, np.linalg.norm(coarse.theta - fine.theta, axis=1))
-    return here, there, farthest, (coarse.mode != fine.mode).astype(np.float64)
+    return np.stack(here, axis=1), np.stack(there, axis=1), farthest, (coarse.mode != fine.mode).astype(np.float64)
 
 
-def _summary(times: Array, levels: list[int], results: list[list[Array]], trials: int, noise: str) -> Coupled:
+def _summary(times: Array, levels: list[float], results: list[tuple[Array, ...]], trials: int, noise: str) -> Coupled:
     here = np.stack([r[0] for r in results], axis=1)
     difference = here - np.stack([r[1] for r in results], axis=1)
     mean, variance = difference.mean(axis=-1), difference.var(axis=-1, ddof=1)
@@ -220,7 +258,7 @@ def _summary(times: Array, levels: list[int], results: list[list[Array]], trials
     fits = [_slope(np.array(levels), mean[t], stderr[t]) for t in range(len(times))]
     return Coupled(
         times=times,
-        levels=np.array(levels, dtype=np.int64),
+        levels=np.array([n if n != round(n) else int(n) for n in levels]),
         mean=mean,
         stderr=stderr,
         variance=variance,
@@ -235,7 +273,7 @@ def _summary(times: Array, levels: list[int], results: list[list[Array]], trials
     )
 
 
-def _slope(levels: NDArray[np.int64], mean: Array, stderr: Array) -> tuple[float, float]:
+def _slope(levels: NDArray[Any], mean: Array, stderr: Array) -> tuple[float, float]:
     """The slope of log |mean| against log(1/n) by weighted least squares, and its standard deviation."""
     if len(levels) < 2 or np.any(np.abs(mean) <= QUANTILE * stderr):
         return float("nan"), float("nan")

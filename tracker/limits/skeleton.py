@@ -97,7 +97,7 @@ def draw_visits(field: Field, trials: int, horizon: float, coarsest: float, rng:
 class Paths:
     """All trials of one sampler at n steps per unit of time."""
 
-    def __init__(self, field: Field, adaptation: Adaptation | None, n: int, visits: Visits, theta: Array) -> None:
+    def __init__(self, field: Field, adaptation: Adaptation | None, n: float, visits: Visits, theta: Array) -> None:
         N = theta.shape[1]
         self.field, self.adaptation, self.epsilon = field, adaptation, 1.0 / n
         self.theta = theta.copy()
@@ -147,7 +147,7 @@ class Paths:
 class SamplerPaths(Paths):
     """The sampler itself: x_{k+1} after theta_{k+1}."""
 
-    def __init__(self, field: Field, adaptation: Adaptation | None, n: int, visits: Visits, theta: Array) -> None:
+    def __init__(self, field: Field, adaptation: Adaptation | None, n: float, visits: Visits, theta: Array) -> None:
         super().__init__(field, adaptation, n, visits, theta)
         self.stops = stops(field, visits, field.alpha / field.epsilon / n)
         self.k = 0
@@ -170,7 +170,7 @@ class SamplerPaths(Paths):
 class LimitPaths(Paths):
     """The switched diffusion on fine cells, without gradient noise."""
 
-    def __init__(self, field: Field, adaptation: Adaptation | None, n: int, visits: Visits, theta: Array) -> None:
+    def __init__(self, field: Field, adaptation: Adaptation | None, n: float, visits: Visits, theta: Array) -> None:
         super().__init__(field, adaptation, n, visits, theta)
         self.ends = end_times(field, visits)
         self.k = 0
