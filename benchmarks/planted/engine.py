@@ -92,7 +92,10 @@ ENGINE = {
                 "                    moments[d + 1, e] += c * (theta[e] - origin[e])\n",
                 "                    moments[d + 1, e] += c * theta[e]\n",
             ),
-            ("averaged, waiting = k >= layout.burn_in,", "averaged, waiting = k > layout.burn_in,"),
+            (
+                "                stop = min(stop, layout.burn_in)\n",
+                "                stop = min(stop, layout.burn_in + 1)\n",
+            ),
             ("            idle(sampler, state, cost, k, streams)\n", "            pass\n"),
             (
                 "waits[marks[AWAITED], bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1\n        marks",
