@@ -41,7 +41,7 @@ TABLE = 1e-9  # digits of the quantiles below, of numbers of order 1 and their d
 # of Student's law, by degrees of freedom and by the probability above: from any table
 STUDENT = {4: 2.776445105, 5: 2.570581836}
 STUDENT_11 = {0.05 / 2: 2.200985160, 0.05 / 4: 2.593092683, 0.05 / 6: 2.820033700}
-STUDENT_15 = {0.05 / 2: 2.131449546, 0.05 / 6: 2.693739319, 0.05 / 12: 3.036283223}
+STUDENT_19 = {0.05 / 2: 2.093024054, 0.05 / 6: 2.625105913, 0.05 / 12: 2.943895153}
 TRIALS = 6
 LOST = 2  # of the first sampler: the trial that diverged
 LEFT = np.arange(TRIALS) != LOST
@@ -355,23 +355,23 @@ def test_a_sampler_alone_was_not_chosen(base: tracker.Run) -> None:
     assert "widened" not in answer
 
 
-SIXTEEN = np.resize([1.0, -1.0], 16)  # mean 0, standard error 1 / sqrt 15
+TWENTY = np.resize([1.0, -1.0], 20)  # mean 0, standard error 1 / sqrt 19
 
 
 @pytest.mark.parametrize(("sigmas", "decided"), [(2.4, False), (2.8, True)])
 def test_a_sweep_allows_for_one_comparison_in_each_of_three_worlds(sigmas: float, *, decided: bool) -> None:
-    """Two candidates in each: three comparisons (2.69), where one alone would need 2.13."""
-    m, s = math.exp(-sigmas * 0.1 / math.sqrt(15)), 0.1 / math.sqrt(15)
-    own = {"skewed": m * (1.0 + 0.1 * SIXTEEN), "plain": 1.0, "frozen": 2.0, "oracle": 0.0}
+    """Two candidates in each: three comparisons (2.63), where one alone would need 2.09."""
+    m, s = math.exp(-sigmas * 0.1 / math.sqrt(19)), 0.1 / math.sqrt(19)
+    own = {"skewed": m * (1.0 + 0.1 * TWENTY), "plain": 1.0, "frozen": 2.0, "oracle": 0.0}
     found = contests(swept(lambda name, _: own[name] / LUCK, ALPHA))
     assert len(found) == 3
     for contest in found:
         ((_, pair),) = contest.against
-        assert pair.high == pytest.approx(m * math.exp(STUDENT_15[0.05 / 6] * s), rel=TABLE)
+        assert pair.high == pytest.approx(m * math.exp(STUDENT_19[0.05 / 6] * s), rel=TABLE)
         assert (not contest.level) == decided
         # the best was chosen among two in each world: six intervals hold at once
         assert contest.gap is not None
-        assert contest.gap.low == pytest.approx(1 - m / 2 - STUDENT_15[0.05 / 12] * m * s / 2, rel=TABLE)
+        assert contest.gap.low == pytest.approx(1 - m / 2 * math.exp(STUDENT_19[0.05 / 12] * s), rel=TABLE)
     answer = sweep_did_it_track(found)
     assert answer is not None
     assert "widened for the choice among 6" in answer.answer
@@ -383,8 +383,8 @@ def test_a_sweep_allows_for_one_comparison_in_each_of_three_worlds(sigmas: float
 def test_the_horizon_is_the_mean_time_between_switches(base: tracker.Run) -> None:
     """6 trials of 120 steps with 30 switches make 36 stays of 20 steps; without a switch a stay is the whole run."""
     for count, horizon in ((30, 20), (0, 120), (10**6, 1)):
-        summary = {**base.summary, "chain": {**base.summary["chain"], "switches": count}}
-        assert View(tracker.Run(base.scenario, summary, base.arrays, base.problem)).horizon == horizon
+        each = np.full(6, count // 6) + (np.arange(6) < count % 6)
+        assert altered(base, switches=each).horizon == horizon
 
 
 def test_visits_survive_each_step_of_a_bin() -> None:

@@ -113,7 +113,7 @@ def test_paired_trials_decide_where_standard_errors_overlap() -> None:
     found = answer(swept(level, ALPHA), "Which sampler?")
     assert (found.mark, found.tone) == ("skewed", "good")
     assert "for all 3 values of chain.alpha" in found.answer
-    assert "0.950 times its error (interval [0.950, 0.950], smaller in 16 of 16 paired trials)" in found.answer
+    assert "0.950 times its error (interval [0.950, 0.950], smaller in 20 of 20 paired trials)" in found.answer
     found = answer(swept(level, ALPHA, trials=False), "Which sampler?")
     assert (found.mark, found.tone) == ("undecided", "warn")
     assert "the trials do not tell skewed and plain apart for all 3 values of chain.alpha" in found.answer

@@ -30,6 +30,7 @@ from tracker.costs.base import (
     stored_observations,
     value,
 )
+from tracker.costs.descents import value_and_gradient
 from tracker.streams import draw_index
 
 if TYPE_CHECKING:
@@ -156,20 +157,18 @@ def _known_minimisers(cost: Logistic) -> Array:
     Sums by ``einsum``, not by BLAS, whose rounding may depend on how many threads it is given.
     """
     N, share = cost.rows.shape[1], cost.horizon / cost.labels.size
-    theta = np.zeros(N)
-    lowest = expected(cost, theta)
-    g = np.empty(N)
+    theta, g, ahead = np.zeros(N), np.empty(N), np.empty(N)
+    lowest = value_and_gradient(cost, theta, g)
     for _ in range(NEWTON_STEPS):
-        expected_gradient(cost, theta, g)
         s = 1.0 / (1.0 + np.exp(np.clip(cost.labels * np.einsum("nd,d->n", cost.rows, theta), -700.0, 700.0)))
         H = cost.precision * np.eye(N) + share * np.einsum("nd,n,ne->de", cost.rows, s * (1.0 - s), cost.rows)
         step = np.linalg.solve(H, g)
         for _ in range(HALVINGS):
-            c = expected(cost, theta - step)
+            c = value_and_gradient(cost, theta - step, ahead)
             if c < lowest:
                 break
             step = step / 2.0
         else:
             break  # no descent is left that a float could show
-        theta, lowest = theta - step, c
+        theta, lowest, g, ahead = theta - step, c, ahead, g
     return np.ascontiguousarray(theta[np.newaxis])

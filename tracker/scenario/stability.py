@@ -68,16 +68,18 @@ def regimes(scenario: Scenario) -> list[dict[str, Any]]:
 
 def stability_limits(scenario: Scenario, modes: Sequence[Mode] | None = None) -> list[StabilityLimit]:
     """Return the limit of each sampler in each mode: of quadratic modes, and of all if they are given built."""
-    found = []
+    found, known = [], dict[tuple[int, bytes], float]()  # many samplers begin with the same S
     nearby = [linearised(keys, modes[i] if modes is not None else None) for i, keys in enumerate(scenario.modes)]
     for sampler in scenario.samplers:
         S = skew_matrix(sampler, scenario)
         kind = "none" if not isinstance(sampler, SkewKeys) else "random" if S is None else "first"
         S = np.zeros((scenario.dimension, scenario.dimension)) if S is None else clipped(sampler, S)
-        for keys, around in zip(scenario.modes, nearby, strict=True):
+        for i, (keys, around) in enumerate(zip(scenario.modes, nearby, strict=True)):
             if around:
-                exact, limit = isinstance(keys, QuadraticKeys), least_limit(around, S)
-                found.append(StabilityLimit(sampler.name, keys.name, sampler.epsilon, limit, exact, kind))
+                exact, place = isinstance(keys, QuadraticKeys), (i, S.tobytes())
+                if place not in known:
+                    known[place] = least_limit(around, S)
+                found.append(StabilityLimit(sampler.name, keys.name, sampler.epsilon, known[place], exact, kind))
     return found
 
 

@@ -9,6 +9,8 @@ import numpy as np
 from tracker.skew.matrices import square
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     Matrix = NDArray[np.float64]
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 POWERS, CONVERGED = 1000, 1e-8  # of the power iteration for a radius: at most so many steps, to this accuracy
 SCANNED, SCANS = 32, 5  # steps looked at at once, and how often between two of them again: to 1e-6
 ROUNDING = 1e-15  # of the largest eigenvalue: of a smaller one not even the sign is known
+LARGE = 40  # dimensions beyond which a matrix of size N^2 takes more memory than it saves time
 STABLE = 1.0 - 1e-12  # beyond this radius a Lyapunov solve is noise
 
 
@@ -74,15 +77,27 @@ def independent_limit(hessians: ArrayLike, S: ArrayLike) -> float:
     least = _least(np.linalg.eigvals(A).astype(np.complex128))
     if not least > 0.0:
         return least if np.isnan(least) else 0.0
+    spread = _spreading(B)
     X, radius = np.eye(len(A)), 0.0
     for _ in range(POWERS):
         last = radius
-        X = solve_continuous_lyapunov(A, np.tensordot(B @ X, B, axes=([0, 2], [0, 2])) / len(B))
+        X = solve_continuous_lyapunov(A, spread(X))
         radius = float(np.linalg.norm(X))
         X = X / radius
         if abs(radius - last) <= CONVERGED * radius:
             break
     return 1.0 / radius
+
+
+def _spreading(B: Matrix) -> Callable[[Matrix], Matrix]:
+    """Return the map X -> E[B X B'] for equally likely B (n, N, N): one matrix of size N^2 where that is not too large."""
+    n, N = B.shape[:2]
+    if N > LARGE:
+        return lambda X: np.asarray(np.tensordot(B @ X, B, axes=([0, 2], [0, 2])) / n)
+    flat = B.reshape(n, N * N)
+    second = (flat.T @ flat / n).reshape(N, N, N, N)  # E[B_ac B_bd]
+    K = second.transpose(0, 2, 1, 3).reshape(N * N, N * N)
+    return lambda X: (K @ X.reshape(-1)).reshape(N, N)
 
 
 def cyclic_limit(hessians: ArrayLike, S: ArrayLike) -> float:
