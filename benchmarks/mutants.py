@@ -168,7 +168,7 @@ def plant(room: str, fault: Fault, sound: dict[str, Ended], base: Path, code: st
     """Plant one fault in the copy, run the tests that should notice, and take it out again."""
     folder = base / "copy"
     place = folder / fault.file
-    text = (ROOT / fault.file).read_text()
+    text = place.read_text()
     if text.count(fault.before) != 1:
         return Outcome(room, fault, "no such place", 0.0, f"found {text.count(fault.before)} times")
     if fault.tests not in sound:

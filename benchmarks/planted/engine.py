@@ -15,7 +15,10 @@ SKEWED = _path("quadratic-accelerated", "quadratic-spsa", "quadratic-two")
 HESSIAN = _path("quadratic-hessian", "quadratic-ascent", "quadratic-resets")
 SPSA = _path("quadratic-spsa")
 TWO = _path("stored-two")
-LOOP = "test_kernels.py -k 'sums_equal and (interpreted-quadratic-langevin or interpreted-quadratic-spsa-hold)'"
+LOOP = (
+    "test_kernels.py test_recording.py -k 'test_recording or (sums_equal and "
+    "(interpreted-quadratic-langevin or interpreted-quadratic-spsa-hold or interpreted-quadratic-frozen))'"
+)
 TARGETS = "test_kernels.py -k 'sums_equal and interpreted-polynomial-langevin'"
 LAST = "test_kernels.py -k 'last_point or runs_away or eventful'"
 
@@ -109,7 +112,6 @@ ENGINE = {
                 "ledger.waits[t, marks[AWAITED], bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1",
                 "ledger.waits[t, 0, bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1",
             ),
-            ("if arrival > marks[WAITING] and mode.relaxation", "if arrival >= marks[WAITING] and mode.relaxation"),
             (
                 "arrival + max(1, int(np.ceil(mode.relaxation / layout.epsilon)))",
                 "arrival + max(1, int(mode.relaxation / layout.epsilon))",
@@ -120,6 +122,7 @@ ENGINE = {
         *faults(
             "tracker/loop.py",
             TARGETS,
+            ("if arrival > marks[WAITING] and mode.relaxation", "if arrival >= marks[WAITING] and mode.relaxation"),
             ("        best = min(best, distance)\n", "        best = distance\n"),
             ("            look += span.look_every\n", "            look += 1\n"),
             (

@@ -7,9 +7,9 @@ from planted.base import faults
 WORDS = "test_convergence.py -k 'three_words or inflates or quantile or never_varies or without_noise or exact_errors or slope'"
 PANEL = "test_convergence.py -k 'statistics or rare'"
 STEPS = "test_residuals.py -k 'naive or whitened or tails or standard or named_is or statistic_is or signs or rounding'"
-RECOVERY = "test_metrics.py -k 'kaplan or censored or median or recovery_of or apart or mixture or ends_are or biased'"
-SWITCHES = "test_metrics_switches.py"
-PAIRED = "test_metrics_paired.py"
+RECOVERY = "test_metrics.py test_metrics_edges.py -k 'test_metrics_edges or kaplan or censored or median or recovery_of or apart or mixture or ends_are or biased'"
+SWITCHES = "test_metrics_switches.py test_metrics_edges.py"
+PAIRED = "test_metrics_paired.py test_metrics_edges.py"
 
 VERDICTS = {
     "convergence": [
@@ -176,14 +176,14 @@ VERDICTS = {
         ),
         *faults(
             "tracker/metrics/accuracy.py",
-            "test_cost_average.py test_logistic.py -k 'tie or waits_by_hand'",
+            "test_cost_average.py test_logistic.py test_metrics_edges.py -k 'tie or waits_by_hand or not_above'",
             ("+ 0.5 * (margin == 0).sum(axis=1)", ""),
             ("levels[start:stop] > level", "levels[start:stop] >= level"),
             ("else stop - start - 1)", "else stop - start)"),
         ),
         *faults(
             "tracker/metrics/effective.py",
-            "test_w1_noise.py -k come_and_go",
+            "test_w1_noise.py test_metrics_edges.py -k 'come_and_go or elsewhere'",
             ("values - values[here].mean(), 0.0)", "values - values.mean(), 0.0)"),
         ),
         *faults(
