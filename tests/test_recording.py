@@ -1,4 +1,4 @@
-"""What is measured does not depend on what is recorded: a stretch between records is cut where the burn-in ends."""
+"""What is measured does not depend on what is recorded: the loop goes from record to record in one stretch, or step by step."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import pytest
 from interpreting import interpreted
 
 import tracker
-from tracker.runs.summary import STEPS
+from tracker.costs.quadratic import Quadratic
+from tracker.loop import square_error
+from tracker.runs.summary import MEASURED, STEPS
 
 WORLD = tracker.parse("""
     name = "bowls"
@@ -15,11 +17,11 @@ WORLD = tracker.parse("""
     trials = 3
     steps = 200
     burn_in = 31
-    start = [0.0, 0.0]
+    start = [0.0, 0.0, 0.5]
     chain = { alpha = 0.04, Q = [[-1.0, 1.0], [1.0, -1.0]] }
     modes = [
-        { name = "up", cost = "quadratic", minimum = [1.0, 1.0], curvature = [[4.0, 1.0], [1.0, 2.0]], target = { radius = 0.4 } },
-        { name = "down", cost = "quadratic", minimum = [-1.0, 0.0], curvature = [[4.0, 1.0], [1.0, 2.0]], target = { radius = 0.4 } },
+        { name = "up", cost = "quadratic", minimum = [1.0, 1.0, 0.0], curvature = [[4.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 3.0]], target = { radius = 0.4 } },
+        { name = "down", cost = "quadratic", minimum = [-1.0, 0.0, 0.0], curvature = [[4.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 3.0]], target = { radius = 0.4 } },
     ]
     samplers = [{ name = "a", kind = "langevin", epsilon = 0.05, beta = 9.0 }]
 """)
@@ -39,5 +41,15 @@ def test_sums_and_counts_do_not_depend_on_the_records(every: tracker.Run, record
     for key in ("waits", "stays", "diverged"):
         np.testing.assert_array_equal(seldom.arrays[key], every.arrays[key], err_msg=key)
     assert (seldom.arrays["by_mode"][..., STEPS].sum(axis=2) == 200 - 31).all()
+    assert every.summary["cost_every"] == 17
+    assert (seldom.arrays["by_mode"][..., MEASURED].sum(axis=2) == len(range(31 + 8, 200, 17))).all()
     assert every.arrays["stays"].sum() > 0  # control: something was re-acquired
     np.testing.assert_array_equal(seldom.arrays["theta"], every.arrays["theta"][:, :, ::record_every])
+
+
+def test_the_nearest_of_several_targets_counts() -> None:
+    """Wherever it stands in the list."""
+    cost, point = Quadratic(np.eye(2), np.zeros(2), np.zeros((2, 0))), np.empty(2)
+    targets = np.array([[3.0, 0.0], [0.0, 1.0], [-5.0, 2.0]])
+    for theta, wanted in (((3.0, 0.5), 0.25), ((0.0, 0.0), 1.0), ((-4.0, 2.0), 1.0)):
+        assert square_error(cost, targets, np.array(theta), point) == wanted

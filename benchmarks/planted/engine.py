@@ -19,8 +19,8 @@ LOOP = (
     "test_kernels.py test_recording.py -k 'test_recording or (sums_equal and "
     "(interpreted-quadratic-langevin or interpreted-quadratic-spsa-hold or interpreted-quadratic-frozen))'"
 )
-TARGETS = "test_kernels.py -k 'sums_equal and interpreted-polynomial-langevin'"
-LAST = "test_kernels.py -k 'last_point or runs_away or eventful'"
+TARGETS = "test_kernels.py test_recording.py -k 'test_recording or (sums_equal and interpreted-polynomial-langevin)'"
+LAST = "test_kernels.py -k last_point"
 
 ENGINE = {
     "samplers": [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planted.base import faults
 
-WORDS = "test_convergence.py -k 'three_words or inflates or quantile or never_varies or without_noise or exact_errors or slope'"
+WORDS = "test_convergence.py test_extrapolation.py -k 'test_extrapolation or three_words or inflates or quantile or never_varies or without_noise or exact_errors or slope'"
 PANEL = "test_convergence.py -k 'statistics or rare'"
 STEPS = "test_residuals.py -k 'naive or whitened or tails or standard or named_is or statistic_is or signs or rounding'"
 RECOVERY = "test_metrics.py test_metrics_edges.py -k 'test_metrics_edges or kaplan or censored or median or recovery_of or apart or mixture or ends_are or biased'"
