@@ -8,7 +8,9 @@ NUMBERS = "test_report_numbers.py -k 'best_of_three or alone or worlds or horizo
 BOX = "test_report.py -k 'three_questions or still_is or belong or bounds_and or below_the_minimum or weighs'"
 TRACKED = "test_tracked.py"
 TUNING = "test_steps.py -k 'tuned or choice or gradient or refused or own_best or in_words'"
-SUMMARY = "test_runs.py -k 'averages_are or waits_are or left_out or outage or censors'"
+SUMMARY = (
+    "test_runs.py test_recording.py -k 'test_recording or averages_are or waits_are or left_out or outage or censors'"
+)
 
 TOLD = {
     "reports": [
@@ -181,7 +183,7 @@ TOLD = {
         ),
         *faults(
             "tracker/runs/summary.py",
-            "test_cost_average.py -k 'recorded and 17-100'",
+            "test_recording.py",
             ("layout.cost_every * per_trial[:, EXCESS]", "per_trial[:, EXCESS]"),
         ),
         *faults(

@@ -6,7 +6,7 @@ from planted.base import faults
 
 WORDS = "test_convergence.py test_extrapolation.py -k 'test_extrapolation or three_words or inflates or quantile or never_varies or without_noise or exact_errors or slope'"
 PANEL = "test_convergence.py -k 'statistics or rare'"
-STEPS = "test_residuals.py -k 'naive or whitened or tails or standard or named_is or statistic_is or signs or rounding'"
+STEPS = "test_residuals.py test_extrapolation.py -k 'test_extrapolation or naive or whitened or tails or standard or named_is or statistic_is or signs or rounding'"
 RECOVERY = "test_metrics.py test_metrics_edges.py -k 'test_metrics_edges or kaplan or censored or median or recovery_of or apart or mixture or ends_are or biased'"
 SWITCHES = "test_metrics_switches.py test_metrics_edges.py"
 PAIRED = "test_metrics_paired.py test_metrics_edges.py"
@@ -75,7 +75,7 @@ VERDICTS = {
         ),
         *faults(
             "tracker/convergence/implementation.py",
-            "test_residuals.py -k 'three_dimensions or was_seen or rare_jumps or not_known_is'",
+            "test_extrapolation.py",
             ('    word = "rejected" if steps.rejected else panel.verdict\n', "    word = panel.verdict\n"),
             ("return LEVEL if self.law is None else PANEL", "return LEVEL"),
         ),
