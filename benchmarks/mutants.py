@@ -1,12 +1,16 @@
 """Tests that can fail: plant small faults, one at a time, wherever a number or a verdict is computed, and see who notices.
 
-    python benchmarks/mutants.py                      all of them; two at a time; a table by room at the end
+    python benchmarks/mutants.py                      all of them; a table by room at the end
     python benchmarks/mutants.py samplers chain       some rooms
     python benchmarks/mutants.py --only 'ratio'       those whose fault or file holds a word
     python benchmarks/mutants.py --list               what would be planted
 
 A fault is a piece of source, what stands in its place, and the tests that should notice. Each is planted in a copy of the
 tree; the copy without a fault must pass the same tests first. Exits with 1 if fewer than 97 % are noticed.
+
+Tests run in forked processes: what takes long to import is imported once. A fault in a file that holds no compiled code
+keeps the machine code of the sound tree, which it cannot change; with any other one kernels are interpreted, as compiling
+them anew would take most of the time.
 """
 
 from __future__ import annotations
@@ -15,24 +19,36 @@ import argparse
 import os
 import shlex
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
-import threading
 import time
+import traceback
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+os.environ.setdefault("TRACKER_NO_REPORT", "1")
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = str(Path(__file__).resolve().parent)
+sys.path[:] = [HERE, *(part for part in sys.path if part != HERE)]
+sys.dont_write_bytecode = True
 
 from planted import ROOMS, Fault  # noqa: E402  (found by path)
 
+sys.path.remove(HERE)  # a script here has the name of a library
+
 COPIED = ("tracker", "tests", "scenarios", "benchmarks", "pyproject.toml", "README.md", "CHANGELOG.md")
-SECONDS = 900  # a fault that makes a test run for ever is noticed too
+LONGER, SECONDS = 8.0, 30.0  # a fault that makes tests run so many times as long, and so long, is noticed too
 ENOUGH = 0.97
+# what python compiles, and numba does not
+WITHOUT_KERNELS = (
+    *(f"tracker/{room}/" for room in ("chain", "cli", "convergence", "environment", "limits", "metrics", "references")),
+    *(f"tracker/{room}/" for room in ("reports", "runs", "scenario", "skew")),
+    "tracker/costs/minimisers.py",
+    "tracker/simulate.py",
+)
 
 
 class Outcome(NamedTuple):
@@ -60,67 +76,132 @@ def tree(folder: Path) -> Path:
     return folder
 
 
-def passes(folder: Path, tests: str) -> tuple[bool | None, str]:
-    """Run ``tests`` (pytest's words) in a copy; None if they did not end in time."""
-    env = {
-        **os.environ,
-        "PYTHONPATH": str(folder),
-        "OPENBLAS_NUM_THREADS": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-    words = _words(tests)
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", *words]
-    try:
-        done = subprocess.run(
-            command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=SECONDS
-        )
-    except subprocess.TimeoutExpired:
-        return None, "not finished"
-    last = [line for line in done.stdout.splitlines() if line.strip()][-3:]
-    if done.returncode not in (0, 1):
-        last = (done.stdout + done.stderr).splitlines()[-5:]
-    # 2 is a collection that broke: a fault that stops a module from loading is noticed; 4 and 5 mean wrong words here
-    return (None if done.returncode in (4, 5) else done.returncode == 0), " | ".join(last)
+def load_what_takes_long() -> None:
+    """Import what all tests import, but for the package itself."""
+    import matplotlib.figure  # noqa: F401
+    import numba.extending  # noqa: F401
+    import pydantic  # noqa: F401
+    import pytest  # noqa: F401
+    import scipy.linalg
+    import scipy.optimize
+    import scipy.special  # noqa: F401
+    import simpy  # noqa: F401
+    import xarray  # noqa: F401
 
 
-def _words(tests: str) -> list[str]:
-    return [
-        f"tests/{word}" if word.startswith("test_") and word.endswith(".py") else word for word in shlex.split(tests)
-    ]
+class Ended(NamedTuple):
+    """How tests ended: passed is None if not in time."""
+
+    passed: bool | None
+    told: str
+    seconds: float
 
 
-class Sound:
-    """Whether tests pass without a fault, each selection looked at once."""
+def passes(folder: Path, tests: str, code: str | None, seconds: float = 600.0) -> Ended:
+    """Run ``tests`` (pytest's words) in a copy, in a process of its own.
 
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._known, self._lock = folder, dict[str, tuple[bool | None, str]](), threading.Lock()
-        self._locks: dict[str, threading.Lock] = {}
-
-    def __call__(self, tests: str) -> tuple[bool | None, str]:
-        """Run the tests in the sound copy, or remember how they ended."""
-        with self._lock:
-            own = self._locks.setdefault(tests, threading.Lock())
-        with own:
-            if tests not in self._known:
-                self._known[tests] = passes(self._folder, tests)
-            return self._known[tests]
-
-
-def plant(room: str, fault: Fault, sound: Sound, base: Path) -> Outcome:
-    """Plant one fault in a copy of its own and run the tests that should notice."""
+    code : the name of the machine code to use; None to interpret all kernels
+    """
     began = time.monotonic()
-    text = (ROOT / fault.file).read_text()
+    out = folder / "told.txt"
+    child = os.fork()
+    if child == 0:
+        _run(folder, tests, out, code)
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            break
+        if time.monotonic() - began > seconds:
+            os.killpg(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return Ended(None, "not finished", seconds)
+        time.sleep(0.05)
+    ended_with = os.waitstatus_to_exitcode(status)
+    lines = [line for line in out.read_text(errors="replace").splitlines() if line.strip()]
+    # 2 is a collection that broke: a fault that stops a module from loading is noticed; 4 and 5 mean wrong words here
+    return Ended(ended_with == 0, " | ".join(lines[-3:]), time.monotonic() - began)
+
+
+def _run(folder: Path, tests: str, out: Path, code: str | None) -> None:
+    """Be the process of the tests; never return."""
+    os.setsid()
+    file = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    ended_with = 99
+    try:
+        os.chdir(folder)
+        os.environ["PYTHONPATH"] = str(folder)
+        sys.path[:0] = [str(folder)]
+        import pytest
+
+        if code is None:
+            _interpret()
+        else:
+            from tracker.compiled import caching
+
+            caching.source_fingerprint = lambda: code
+        words = [f"tests/{word}" if word.startswith("test_") else word for word in shlex.split(tests)]
+        ended_with = int(pytest.main(["-x", "-q", "--no-header", "-p", "no:cacheprovider", "--assert=plain", *words]))
+        sys.stdout.flush()
+    except BaseException:
+        traceback.print_exc()
+        raise
+    finally:
+        os._exit(ended_with)
+
+
+def _interpret() -> None:
+    """Let every kernel be an ordinary function."""
+    import numpy as np
+
+    from tracker.compiled import Kernel
+
+    def call(self: Kernel[..., object], *args: object, **kwargs: object) -> object:
+        with np.errstate(over="ignore"):  # streams count modulo 2^64
+            return self.interpreted(*args, **kwargs)
+
+    Kernel.__call__ = call
+
+
+def fingerprint(folder: Path) -> str:
+    """Return the name of the machine code of a copy."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        sys.path[:0] = [str(folder)]
+        from tracker.compiled.caching import source_fingerprint
+
+        os.write(writing, source_fingerprint().encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    return os.read(reading, 100).decode()
+
+
+Sound = dict[tuple[str, str | None], Ended]  # by tests, and by the machine code that they use
+
+
+def plant(room: str, fault: Fault, sound: Sound, base: Path, code: str) -> Outcome:
+    """Plant one fault in the copy, run the tests that should notice, and take it out again."""
+    folder = base / "copy"
+    place = folder / fault.file
+    text = place.read_text()
     if text.count(fault.before) != 1:
         return Outcome(room, fault, "no such place", 0.0, f"found {text.count(fault.before)} times")
-    fine, told = sound(fault.tests)
-    if not fine:
-        return Outcome(room, fault, "no such place", 0.0, f"the tests do not pass without it: {told}")
-    with tempfile.TemporaryDirectory(dir=base) as folder:
-        copy = tree(Path(folder))
-        (copy / fault.file).write_text(text.replace(fault.before, fault.after))
-        passed, told = passes(copy, fault.tests)
-    state = {True: "survived", False: "noticed", None: "hung"}[passed]
-    return Outcome(room, fault, state, time.monotonic() - began, told)
+    own = code if fault.file.startswith(WITHOUT_KERNELS) else None
+    if (fault.tests, own) not in sound:
+        sound[fault.tests, own] = passes(folder, fault.tests, own)
+    fine = sound[fault.tests, own]
+    if not fine.passed:
+        return Outcome(room, fault, "no such place", 0.0, f"the tests do not pass without it: {fine.told}")
+    seconds = max(SECONDS, LONGER * fine.seconds)
+    place.write_text(text.replace(fault.before, fault.after))
+    try:
+        found = passes(folder, fault.tests, own, seconds)
+    finally:
+        place.write_text(text)
+    state = {True: "survived", False: "noticed", None: "hung"}[found.passed]
+    return Outcome(room, fault, state, found.seconds, found.told)
 
 
 def main() -> None:
@@ -128,7 +209,6 @@ def main() -> None:
     parser.add_argument("rooms", nargs="*", default=list(ROOMS), help=", ".join(ROOMS))
     parser.add_argument("--only", default="")
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     chosen = [
         (room, fault)
@@ -138,31 +218,42 @@ def main() -> None:
     ]
     if options.list:
         for room, fault in chosen:
-            print(f"{room}: {fault.file}: {fault.before.strip()!r} -> {fault.after.strip()!r}; {fault.tests}")
+            count = (ROOT / fault.file).read_text().count(fault.before)
+            wrong = "" if count == 1 else f" (stands there {count} times)"
+            print(f"{room}: {fault.file}: {fault.before.strip()!r} -> {fault.after.strip()!r}; {fault.tests}{wrong}")
+        print(f"{len(chosen)} faults in {len(options.rooms)} rooms")
         return
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
-        base = Path(folder)
-        (base / "sound").mkdir()
-        sound = Sound(tree(base / "sound"))
-        found = []
-        for outcome in pool.map(lambda pair: plant(*pair, sound, base), chosen):
+    load_what_takes_long()
+    found, sound = [], Sound()
+    with tempfile.TemporaryDirectory() as name:
+        base = Path(name)
+        (base / "copy").mkdir()
+        code = fingerprint(tree(base / "copy"))
+        for room, fault in chosen:
+            outcome = plant(room, fault, sound, base, code)
             found.append(outcome)
-            fault = outcome.fault
             print(
-                f"{outcome.state:13} {outcome.seconds:5.0f} s  {fault.file}: {fault.before.strip()!r} -> {fault.after.strip()!r}"
+                f"{outcome.state:13} {outcome.seconds:5.1f} s  {fault.file}: {fault.before.strip()!r} -> {fault.after.strip()!r}"
                 + (f"\n              {outcome.told}" if outcome.state in ("survived", "no such place") else ""),
                 flush=True,
             )
-    table = {room: Counter(o.state for o in found if o.room == room) for room in options.rooms}
+    print_table(options.rooms, found)
+    noticed = sum(o.state in ("noticed", "hung") for o in found)
+    sys.exit(0 if noticed >= ENOUGH * len(found) else 1)
+
+
+def print_table(rooms: list[str], found: list[Outcome]) -> None:
+    """Print how many were planted and noticed, by room."""
     print(f"\n{'room':14} {'planted':>8} {'noticed':>8} {'survived':>9} {'not planted':>12}")
-    for room, counts in table.items():
+    total: Counter[str] = Counter()
+    for room in [*rooms, "all"]:
+        counts = total if room == "all" else Counter(o.state for o in found if o.room == room)
         noticed = counts["noticed"] + counts["hung"]
         planted = noticed + counts["survived"]
-        print(f"{room:14} {planted:8} {noticed:8} {counts['survived']:9} {counts['no such place']:12}")
-    noticed = sum(o.state in ("noticed", "hung") for o in found)
-    planted = noticed + sum(o.state == "survived" for o in found)
-    print(f"{'all':14} {planted:8} {noticed:8}   {100 * noticed / max(1, planted):.1f} %")
-    sys.exit(0 if noticed >= ENOUGH * len(found) else 1)
+        share = f"   {100 * noticed / max(1, planted):.1f} %" if room == "all" else ""
+        print(f"{room:14} {planted:8} {noticed:8} {counts['survived']:9} {counts['no such place']:12}{share}")
+        if room != "all":
+            total += counts
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -173,27 +173,40 @@ def problem_of(world: str) -> engine.Problem:
     )
 
 
+class Arrays(Mapping[str, dict[str, Any]]):
+    """What ``simulate`` returns of each contestant, first axis the trial; each is simulated when it is asked for."""
+
+    def __init__(self, world: str, *, compiled: bool) -> None:
+        self._world, self._compiled = world, compiled
+        names = (COMPILED if compiled else INTERPRETED)[world]
+        self._alone = {c.name: (c,) for c in problem_of(world).contestants if c.name in names}
+        self._found: dict[str, dict[str, Any]] = {}
+
+    def __getitem__(self, name: str) -> dict[str, Any]:
+        if name not in self._found:
+            problem = problem_of(self._world)._replace(contestants=self._alone[name])
+            with nullcontext() if self._compiled else interpreted():
+                arrays, _ = engine.simulate(problem, TRIALS)
+            shared = {"trial", "mode", "final_mode", "switches", "jumps", "censored", "exits", "at_risk"}
+            mine = {
+                key: array if key in shared else array[:, 0]
+                for key, array in arrays.items()
+                if array.shape[1:2] != (0,)
+            }
+            nothing = {"skew": np.zeros((len(TRIALS), STEPS + 1, 0)), "sigma": np.zeros((len(TRIALS), 0))}
+            self._found[name] = {**nothing, **mine}
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._alone)
+
+    def __len__(self) -> int:
+        return len(self._alone)
+
+
 @cache
-def arrays_of(world: str, compiled: bool, /) -> dict[str, dict[str, Any]]:
-    """What ``simulate`` returns of each contestant, first axis the trial."""
-    names = (COMPILED if compiled else INTERPRETED)[world]
-    whole = problem_of(world)
-    problem = whole._replace(contestants=tuple(c for c in whole.contestants if c.name in names))
-    if compiled:
-        arrays, _ = engine.simulate(problem, TRIALS)
-    else:
-        with interpreted():
-            arrays, _ = engine.simulate(problem, TRIALS)
-    shared = {"trial", "mode", "final_mode", "switches", "jumps", "censored", "exits", "at_risk", "skew", "sigma"}
-    found = {}
-    moving = tempered = 0
-    for n, contestant in enumerate(problem.contestants):
-        mine = {key: array if key in shared else array[:, n] for key, array in arrays.items()}
-        mine["skew"] = arrays["skew"][:, moving] if contestant.moves_skew else np.zeros((len(TRIALS), STEPS + 1, 0))
-        mine["sigma"] = arrays["sigma"][:, tempered] if contestant.moves_noise else np.zeros((len(TRIALS), 0))
-        moving, tempered = moving + contestant.moves_skew, tempered + contestant.moves_noise
-        found[contestant.name] = mine
-    return found
+def arrays_of(world: str, compiled: bool, /) -> Arrays:
+    return Arrays(world, compiled=compiled)
 
 
 def naive_costs(world: str) -> list[Any]:

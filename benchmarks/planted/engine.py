@@ -4,20 +4,34 @@ from __future__ import annotations
 
 from planted.base import faults
 
-QUADRATIC = "test_kernels.py -k 'interpreted-quadratic'"
-STORED = "test_kernels.py -k 'interpreted-stored'"
-LOOP = "test_kernels.py -k 'interpreted-quadratic or interpreted-polynomial or outage or blocks or runs_away or last_point'"
+
+def _path(*cases: str) -> str:
+    """The path of the loop against its naive transcription, interpreted."""
+    return f"test_kernels.py -k 'path_equals and ({' or '.join(f'interpreted-{case}' for case in cases)})'"
+
+
+FIRST = _path("quadratic-langevin")
+SKEWED = _path("quadratic-accelerated", "quadratic-spsa", "quadratic-two")
+HESSIAN = _path("quadratic-hessian", "quadratic-ascent", "quadratic-resets")
+SPSA = _path("quadratic-spsa")
+TWO = _path("stored-two")
+LOOP = (
+    "test_kernels.py test_recording.py -k 'test_recording or (sums_equal and "
+    "(interpreted-quadratic-langevin or interpreted-quadratic-spsa-hold or interpreted-quadratic-frozen))'"
+)
+TARGETS = "test_kernels.py test_recording.py -k 'test_recording or (sums_equal and interpreted-polynomial-langevin)'"
+LAST = "test_kernels.py -k last_point"
 
 ENGINE = {
     "samplers": [
         *faults(
             "tracker/samplers/langevin.py",
-            QUADRATIC,
+            FIRST,
             ("theta[d] + sampler.noise * w[d]", "theta[d] + 1.0001 * sampler.noise * w[d]"),
         ),
         *faults(
             "tracker/samplers/base.py",
-            QUADRATIC,
+            SKEWED,
             ("            drift += S[d, e] * g[e]\n", "            drift -= S[d, e] * g[e]\n"),
             ("    S[j, i] = -s\n", "    S[j, i] = s\n"),
             ("    s = min(max(s, low), high)\n", "    s = min(max(s, low), high + 1e-3)\n"),
@@ -29,7 +43,7 @@ ENGINE = {
         ),
         *faults(
             "tracker/samplers/hessian.py",
-            "test_tangent.py test_kernels.py -k 'interpreted-quadratic or test_tangent.py'",
+            HESSIAN,
             ("            D[i, p] -= epsilon * g[j]\n", "            D[i, p] += epsilon * g[j]\n"),
             (
                 "                D[d, p] -= epsilon * AD[d, p]\n",
@@ -41,7 +55,7 @@ ENGINE = {
         ),
         *faults(
             "tracker/samplers/spsa.py",
-            QUADRATIC,
+            SPSA,
             ("    redraws = k % sampler.hold == 0\n", "    redraws = (k + 1) % sampler.hold == 0\n"),
             (
                 "    if sampler.hold > 1 and (redraws or owed[REDRAW] == 1.0):\n",
@@ -52,7 +66,7 @@ ENGINE = {
         ),
         *faults(
             "tracker/samplers/two_timescale.py",
-            STORED,
+            TWO,
             ("        seen = Z[n + sampler.next]\n", "        seen = Z[n]\n"),
             (
                 "    observe(cost, k, steps + 1, streams[AHEAD], Z)\n",
@@ -61,8 +75,14 @@ ENGINE = {
             ("    copy(state.theta, state.minus)\n", "    copy(state.minus, state.minus)\n"),
         ),
         *faults(
+            "tracker/samplers/tempered.py",
+            _path("quadratic-tempered"),
+            ("        zeta[d] = zeta[d] + q * w[d]", "        zeta[d] = zeta[d] + sigma[0] * q * w[d]"),
+            ("sigma[0] - sampler.noise_step * slope", "sigma[0] + sampler.noise_step * slope"),
+        ),
+        *faults(
             "tracker/samplers/wandering.py",
-            QUADRATIC,
+            _path("quadratic-wandering"),
             ("    return low + min(x, 2.0 * width - x)\n", "    return low + min(x, width - x)\n"),
         ),
     ],
@@ -75,9 +95,53 @@ ENGINE = {
                 "                    moments[d + 1, e] += c * (theta[e] - origin[e])\n",
                 "                    moments[d + 1, e] += c * theta[e]\n",
             ),
-            ("            averaged = k >= layout.burn_in\n", "            averaged = k > layout.burn_in\n"),
-            ("        best = min(best, distance)\n", "        best = distance\n"),
+            (
+                "                stop = min(stop, layout.burn_in)\n",
+                "                stop = min(stop, layout.burn_in + 1)\n",
+            ),
             ("            idle(sampler, state, cost, k, streams)\n", "            pass\n"),
+            (
+                "waits[marks[AWAITED], bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1\n        marks",
+                "waits[dwell.mode, bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1\n        marks",
+            ),
+            (
+                "waits[marks[AWAITED], bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1\n        marks",
+                "waits[marks[AWAITED], bin_of(k - marks[WAITING], WAIT_BITS), 1] += 1\n        marks",
+            ),
+            (
+                "ledger.waits[t, marks[AWAITED], bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1",
+                "ledger.waits[t, 0, bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1",
+            ),
+            (
+                "arrival + max(1, int(np.ceil(mode.relaxation / layout.epsilon)))",
+                "arrival + max(1, int(mode.relaxation / layout.epsilon))",
+            ),
+            ("                ledger.stays[dwell.mode, 0] += 1\n", "                ledger.stays[0, 0] += 1\n"),
+            ("row[SQUARE] += square\n", "row[SQUARE] += error\n"),
+        ),
+        *faults(
+            "tracker/loop.py",
+            TARGETS,
+            ("if arrival > marks[WAITING] and mode.relaxation", "if arrival >= marks[WAITING] and mode.relaxation"),
+            ("        best = min(best, distance)\n", "        best = distance\n"),
+            ("            look += span.look_every\n", "            look += 1\n"),
+            (
+                "look = layout.first_look + seen * layout.cost_every",
+                "look = layout.first_look + (seen + 1) * layout.cost_every",
+            ),
+            ("max(0, before - layout.first_look + layout.cost_every - 1)", "max(0, before - layout.first_look)"),
+            (
+                "marks[WAITING], marks[AWAITED], marks[RETURN] = k, dwell.mode, -1",
+                "marks[WAITING], marks[AWAITED] = k, dwell.mode",
+            ),
+        ),
+        *faults(
+            "tracker/loop.py",
+            LAST,
+            (
+                "if not (best < layout.runaway and near(state.theta, work.origin, layout.runaway)):",
+                "if not best < 100.0 * layout.runaway:",
+            ),
         ),
     ],
 }

@@ -1,0 +1,229 @@
+"""Faults in what is said of a run: the words of verdicts, summaries, tables of sweeps, exit codes."""
+
+from __future__ import annotations
+
+from planted.base import faults
+
+NUMBERS = "test_report_numbers.py -k 'best_of_three or alone or worlds or horizon or survive'"
+BOX = "test_report.py -k 'three_questions or still_is or belong or bounds_and or below_the_minimum or weighs'"
+TRACKED = "test_tracked.py"
+TUNING = "test_steps.py -k 'tuned or choice or gradient or refused or own_best or in_words'"
+SUMMARY = (
+    "test_runs.py test_recording.py -k 'test_recording or averages_are or waits_are or left_out or outage or censors'"
+)
+
+TOLD = {
+    "reports": [
+        *faults(
+            "tracker/reports/verdict.py",
+            TRACKED,
+            ("    if closed.low > MOST:\n", "    if closed.estimate > MOST:\n"),
+            ("    if closed.low > 0.0:\n", "    if closed.estimate > 0.0:\n"),
+            ("    if closed.high < 0.0:\n", "    if closed.estimate < 0.0:\n"),
+            ("MOST = 0.5", "MOST = 0.4"),
+        ),
+        *faults(
+            "tracker/reports/verdict.py",
+            NUMBERS,
+            ("closed_gap(view, best, confidence_of_each(among))", "closed_gap(view, best)"),
+            (
+                "level = [name for name, pair in found.items() if not pair.high < 1.0]",
+                "level = [name for name, pair in found.items() if not pair.estimate < 1.0]",
+            ),
+            ("    confidence = confidence_of_best([len(alive)])\n", "    confidence = CONFIDENCE\n"),
+        ),
+        *faults(
+            "tracker/reports/verdict.py",
+            BOX,
+            (
+                "if difference is not None and difference > WRONG_RECORDS:",
+                "if difference is not None and difference > 1e9:",
+            ),
+            ("BELOW_THE_LEAST = -1e-6", "BELOW_THE_LEAST = -1e6"),
+            ("if early > 2.0 * late and abs(whole - late) > 0.05 * late:", "if early > 200.0 * late:"),
+            (
+                "unstable = [name for name, h in health.items() if h.step >= 1.0]",
+                "unstable = [name for name, h in health.items() if h.step >= 9.0]",
+            ),
+        ),
+        *faults(
+            "tracker/reports/verdict.py",
+            "test_comparison.py -k 'diverged or survivor or judged_by'",
+            ('(r for r in rows if r["diverged"] == whole)', "(r for r in rows)"),
+        ),
+        *faults(
+            "tracker/reports/contests.py",
+            NUMBERS,
+            (
+                "return confidence_of_each(sum(max(0, size - 1) for size in sizes))",
+                "return confidence_of_each(len(sizes))",
+            ),
+            ("gap_closed(own, still, known, confidence_of_each(self.candidates))", "gap_closed(own, still, known)"),
+            (
+                "for other, pair in self.against if not pair.high < 1.0)",
+                "for other, pair in self.against if not pair.estimate < 1.0)",
+            ),
+        ),
+        *faults(
+            "tracker/reports/contests.py",
+            "test_sweep_page.py -k 'decide or undecided or has_its_best'",
+            (
+                "    best = min(entries, key=lambda one: one.error.mean)\n",
+                "    best = max(entries, key=lambda one: one.error.mean)\n",
+            ),
+            ("    if one is not None and two is not None:\n", "    if one is None and two is None:\n"),
+        ),
+        *faults(
+            "tracker/reports/sweep_verdict.py",
+            TRACKED,
+            (
+                "most, some = (sum(gap.low > least for _, gap in known)",
+                "most, some = (sum(gap.estimate > least for _, gap in known)",
+            ),
+        ),
+        *faults(
+            "tracker/reports/sweep_verdict.py",
+            "test_sweep_page.py test_dwell_tests.py -k 'decide or end_of_the_range or gap_that or went_wrong or sweep_reads or sweep_flags'",
+            ("numbers[n] in (numbers.min(), numbers.max())", "numbers[n] == numbers.min()"),
+            ("together.correct(dwell[key])) for outcome, dwell in dwells", "dwell[key]) for outcome, dwell in dwells"),
+        ),
+        *faults(
+            "tracker/reports/dwells.py",
+            "test_dwell_tests.py -k 'smallest or page or terminal'",
+            ("return family([*self.rate.tolist(), *self.age.tolist()])", "return family(self.rate.tolist())"),
+            ("if together.correct(float(rate)) < SUSPICIOUS:", "if together.correct(float(rate)) < 0.0:"),
+            ("SUSPICIOUS = 1e-3", "SUSPICIOUS = 0.5"),
+        ),
+        *faults(
+            "tracker/reports/densities.py",
+            "test_w1_noise.py -k 'far_off or rank or autocorrelation'",
+            (
+                "known[best].w1 + known[best].noise < known[last].w1 - known[last].noise",
+                "known[best].w1 < known[last].w1",
+            ),
+            ("        return self.w1 > self.noise\n", "        return self.w1 > 0.0\n"),
+            ("size = max(1, round(draws)) if", "size = max(1, round(100 * draws)) if"),
+        ),
+        *faults(
+            "tracker/convergence/distances.py",
+            "test_w1_noise.py test_convergence.py -k 'quantile_of_perfect or band or brute_force or w1_of'",
+            ("* float(np.sqrt(size / trials))", ""),
+            (
+                "        base, below = base + row[-1], below + len(points) / R\n",
+                "        base, below = base + row[-1], below\n",
+            ),
+        ),
+        *faults(
+            "tracker/reports/tuning.py",
+            TUNING,
+            ("return min(entries, key=lambda one: one.error.mean)", "return min(entries, key=lambda one: one.epsilon)"),
+            (
+                "_Confidence(confidence_of_each(looked_at), confidence_of_each(pairs))",
+                "_Confidence(confidence_of_each(1), confidence_of_each(1))",
+            ),
+            ("needed = {one: m * law.alpha for", "needed = {one: law.alpha / m for"),
+            ("    if own == base == 1:\n", "    if own == base:\n"),
+            ("self.best.epsilon in (min(self.tried), max(self.tried))", "self.best.epsilon == max(self.tried)"),
+        ),
+        *faults(
+            "tracker/reports/comparison.py",
+            "test_comparison.py -k 'side_of or means_of_all or per_gradient or without_an_interval or best_of_two'",
+            ('sure = "" if pair.high < 1 else', 'sure = "" if pair.estimate < 1 else'),
+            ("confidence_of_best([1 + len(real)])", "confidence_of_best([2])"),
+            (
+                "(float(price[view.index(name)]), float(price[view.index(reference)]))",
+                "(float(price[view.index(reference)]), float(price[view.index(name)]))",
+            ),
+        ),
+        *faults(
+            "tracker/reports/switches.py",
+            "test_exhibit_numbers.py test_report_numbers.py -k 'after_a_switch or back_inside'",
+            (
+                "curve = mean_per_step(sums[..., ERROR], sums[..., STEPS])",
+                "curve = mean_per_step(sums[..., ERROR + 1], sums[..., STEPS])",
+            ),
+            ("FEWEST_VISITS = 10", "FEWEST_VISITS = 1"),
+        ),
+        *faults(
+            "tracker/reports/own_step.py",
+            TUNING,
+            ("best = min(tuned, key=lambda n: tuned[n].least)", "best = max(tuned, key=lambda n: tuned[n].least)"),
+            ("_over(own.least, base.least)", "_over(base.least, own.least)"),
+        ),
+        *faults(
+            "tracker/reports/conditions.py",
+            "test_compare.py -k 'star_looks or reason_for or conditions_decide or not_known'",
+            ("            if isnan(condition.value(change)):\n", "            if False:\n"),
+            ('getattr(change.ratio, self.end or "estimate")', 'getattr(change.ratio, "estimate")'),
+        ),
+    ],
+    "runs": [
+        *faults(
+            "tracker/runs/summary.py",
+            SUMMARY,
+            (
+                '"excess_cost": _average(ratio(per_trial[:, EXCESS], measured))',
+                '"excess_cost": _average(ratio(per_trial[:, EXCESS], steps))',
+            ),
+            (
+                '    kept = arrays["diverged"][:, n] < 0\n    by_mode',
+                '    kept = arrays["diverged"][:, n] < 10**9\n    by_mode',
+            ),
+            (
+                'problem.layout.steps / (int(arrays["switches"].sum()) + trials)',
+                'problem.layout.steps / (int(arrays["switches"].sum()) + 1)',
+            ),
+            ("    if name == FROZEN:\n", "    if name == ORACLE:\n"),
+            (
+                "mean = pooled_mean(others(waits), edges, horizon(problem, arrays))",
+                "mean = pooled_mean(waits, edges, horizon(problem, arrays))",
+            ),
+            ('"stayed": still / looked if looked else None', '"stayed": 1 - still / looked if looked else None'),
+            ("steps = sums[..., MEASURED if column in (EXCESS, CORRECT) else STEPS]", "steps = sums[..., STEPS]"),
+        ),
+        *faults(
+            "tracker/runs/summary.py",
+            "test_recording.py",
+            ("layout.cost_every * per_trial[:, EXCESS]", "per_trial[:, EXCESS]"),
+        ),
+        *faults(
+            "tracker/runs/steps.py",
+            "test_report_details.py test_steps.py -k 'skew_of_the_trials or table_says or takes_seconds'",
+            ("found[keys.name] = max(known, default=", "found[keys.name] = min(known, default="),
+            ("keys.epsilon / limit if limit > 0.0", "limit / keys.epsilon if limit > 0.0"),
+        ),
+        *faults(
+            "tracker/runs/tidy.py",
+            "test_steps.py -k 'of_its_arrays'",
+            (
+                '("mean_square_error", "mean"), ("mean_square_error", "stderr")',
+                '("tracking_error", "mean"), ("mean_square_error", "stderr")',
+            ),
+            ('("recovery_low", ("recovery", "low")', '("recovery_low", ("recovery", "median")'),
+            ('alpha / variables["epsilon"][1]', 'variables["epsilon"][1] / alpha'),
+            ("state[outcome.point.place] = STATES.index(outcome.state)", "state[outcome.point.place] = 0"),
+        ),
+    ],
+    "cli": [
+        *faults(
+            "tracker/cli/limit.py",
+            "test_verdicts.py -k 'exit_code_6 or one_line_and'",
+            ("    if verdict.rejected:\n", "    if False:\n"),
+            ('raise Refused(CHECK, "rejected: see above")', 'raise Refused(USAGE, "rejected: see above")'),
+        ),
+        *faults(
+            "tracker/cli/compare.py",
+            "test_compare.py -k 'conditions_decide or not_known'",
+            ("    if failed:\n", "    if len(failed) > 1:\n"),
+            ("        raise Refused(CHECK, *failed)\n", "        raise Refused(USAGE, *failed)\n"),
+        ),
+        *faults(
+            "tracker/cli/guard.py",
+            "test_verdicts.py -k exit_code_6",
+            (
+                "DEFECT, USAGE, INVALID, REFUSED, FAILED, CHECK, EXISTS",
+                "DEFECT, USAGE, INVALID, REFUSED, CHECK, FAILED, EXISTS",
+            ),
+        ),
+    ],
+}
