@@ -317,7 +317,7 @@ def test_a_search_that_leaves_the_numbers_decides_nothing(monkeypatch):
     sign, _ = _form_sign(form)
     assert sign == -1
     for value, end in ((np.nan, [1.0, 1.0]), (-1.0, [np.nan, 1.0]), (-np.inf, [1.0, 0.0]), (-1.0, [0.0, 0.0])):
-        found = optimize.OptimizeResult(fun=value, x=np.array(end))
+        found = optimize.OptimizeResult(fun=value, x=np.array(end), nfev=1)
         monkeypatch.setattr(optimize, "minimize", lambda *_, found=found, **__: found)
         sign, direction = _form_sign(form)
         assert sign == -1  # the best start is the diagonal
@@ -331,7 +331,7 @@ def test_the_search_is_never_sent_away_from_the_origin_with_a_nan(monkeypatch):
 
     def probe(f, x, **_):
         seen.extend(f(np.array(point)) for point in ([0.0, 0.0], [np.nan, 1.0], [np.inf, 0.0]))
-        return optimize.OptimizeResult(fun=f(x)[0], x=x)
+        return optimize.OptimizeResult(fun=f(x)[0], x=x, nfev=1)
 
     monkeypatch.setattr(optimize, "minimize", probe)
     _form_sign(parse("a^4 + b^4 - 3*a^2*b^2", AB))

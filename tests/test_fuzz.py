@@ -49,8 +49,8 @@ def test_the_fuzzer_is_the_same_every_time_and_finds_planted_faults(
     def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    # a control: a reader with a fault is seen
-    monkeypatch.setattr("tracker.scenario.model.disagreements", broken)
+    # a control: a command with a fault is seen
+    monkeypatch.setattr("tracker.cli.validate.findings", broken)
     file, runner, seen = tmp_path / "fuzz.toml", CliRunner(), []
     for seed in range(CHUNK):
         file.write_bytes(fuzzing.hostile(seed).encode("utf-8", "surrogatepass"))

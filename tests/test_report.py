@@ -444,7 +444,8 @@ def test_a_well_that_the_search_misses_is_told(monkeypatch: pytest.MonkeyPatch) 
     """
     assert "deeper minimum" not in warnings_of(interpreted(tracker.parse(text)))  # control: the search as it is
     a = -0.9533  # 4 a (a^2 - 1) = 0.35
-    shallow = Minimisers(np.array([[a]]), (a**2 - 1) ** 2 - 0.35 * a)
+    depth = (a**2 - 1) ** 2 - 0.35 * a
+    shallow = Minimisers(np.array([[a]]), depth, settled=True, wells=np.array([[a]]), depths=np.array([depth]))
     monkeypatch.setattr("tracker.scenario.build.global_minimisers", lambda *_: shallow)
     missed = interpreted(tracker.parse(text))
     assert missed.arrays["excess"].min() == pytest.approx(-0.7, abs=0.02)  # some record is near the bottom

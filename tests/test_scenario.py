@@ -435,7 +435,7 @@ def test_limits_refuse_and_can_be_raised(scenario: Scenario) -> None:
     assert refusals(scenario) == []
     large = scenario.replace(trials=10**8, record_every=5000)
     assert refusals(large)[0].startswith("steps: 100000000 trials x 5000 steps x 2 samplers = 1e+12 is more than 1e+11")
-    assert refusals(large, Limits(max_steps=1e13, max_memory=1e13, max_disk=1e13)) == []
+    assert refusals(large, Limits(max_steps=1e13, max_memory=1e14, max_disk=1e14)) == []
 
 
 def test_a_target_far_smaller_than_what_temperature_does_is_warned_of() -> None:

@@ -109,9 +109,9 @@ def test_example_d_is_confirmed() -> None:
     verdict = tracker.check_limit(D, epsilons=[1 / 8, 1 / 16, 1 / 32], resolution=0.1)
     assert (verdict.limit_verdict, verdict.implementation_verdict) == ("confirmed", "confirmed")
     seen = by_name(verdict)
-    assert seen["E[theta_1]"].limit == pytest.approx(0.458812039628, abs=1e-9)
-    assert seen["E[theta_2^2]"].algorithm[1] == pytest.approx(0.393529832772, abs=1e-9)
-    assert seen["E[cos(sum theta)]"].limit == pytest.approx(0.636066577789, abs=1e-9)
+    assert seen["E[theta_1]"].limit == pytest.approx(0.458812039628, abs=1e-7)
+    assert seen["E[theta_2^2]"].algorithm[1] == pytest.approx(0.393529832772, abs=1e-7)
+    assert seen["E[cos(sum theta)]"].limit == pytest.approx(0.636066577789, abs=1e-7)
     assert verdict.order.exact == pytest.approx(1.0, abs=0.1)
     far = verdict.distances
     assert far.switched == min(far.switched, far.frozen / 10, far.averaged / 10)  # type: ignore[operator]
