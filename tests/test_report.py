@@ -25,6 +25,7 @@ from tracker.reports.report import exhibits, report
 from tracker.reports.style import COLOURS, INK, MODES, MUTED, figure, legend, looks
 from tracker.reports.verdict import verdict
 from tracker.reports.view import View
+from tracker.runs import seals
 
 ROOT = Path(__file__).parents[1]
 KEYS = [
@@ -207,7 +208,7 @@ def test_the_command_gives_the_same_page_in_another_process_and_each_figure_alon
         "svg",
     ]
     done = subprocess.run(command, check=True, env=env, timeout=600, capture_output=True, text=True)
-    assert (tmp_path / "p.html").read_bytes() == page.encode()
+    assert (tmp_path / "p.html").read_bytes() == seals.with_seal(page.encode(), "html")
     keys = [key for key in KEYS if key != "running-mean"]
     assert done.stdout.splitlines() == [
         str(tmp_path / "p.html"),

@@ -253,10 +253,10 @@ def test_axes_of_one_sampler_each_are_tuned_apart() -> None:
 
 
 def test_intervals_allow_for_the_choice() -> None:
-    """Student's quantiles with 15 degrees of freedom for 6 candidates and for 9 pairs, by hand."""
+    """Student's quantiles with 19 degrees of freedom for 6 candidates and for 9 pairs, by hand."""
     from scipy.stats import t
 
-    noise = np.random.default_rng(8).uniform(0.8, 1.2, (2, 3, 16))
+    noise = np.random.default_rng(8).uniform(0.8, 1.2, (2, 3, 20))
     steps = [0.01, 0.02, 0.04]
 
     def level(name: str, at: dict[str, Any]) -> Any:
@@ -270,11 +270,11 @@ def test_intervals_allow_for_the_choice() -> None:
     errors = [row.best.errors for row in (first, second)]
     assert errors[0] is not None
     assert errors[1] is not None
-    reach = t.ppf(1.0 - 0.05 / 6 / 2, 15) * errors[1].std(ddof=1) / 4.0
+    reach = t.ppf(1.0 - 0.05 / 6 / 2, 19) * errors[1].std(ddof=1) / np.sqrt(20)
     assert (second.low, second.high) == pytest.approx((errors[1].mean() - reach, errors[1].mean() + reach), rel=1e-12)
     influence = errors[1] / errors[1].mean() - errors[0] / errors[0].mean()
     middle = np.log(errors[1].mean() / errors[0].mean())
-    reach = t.ppf(1.0 - 0.05 / 9 / 2, 15) * influence.std(ddof=1) / 4.0
+    reach = t.ppf(1.0 - 0.05 / 9 / 2, 19) * influence.std(ddof=1) / np.sqrt(20)
     assert second.own is not None
     assert (second.own.low, second.own.high) == pytest.approx(np.exp([middle - reach, middle + reach]), rel=1e-12)
 

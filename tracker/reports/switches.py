@@ -89,7 +89,7 @@ def _arrivals(ax: Axes, view: View) -> None:
     ax.axhline(0.5, color=RULE, linewidth=1.2)
     ax.set_ylim(0.0, 1.02)
     ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
-    ax.set_title("share back inside the target, of the switches that led out of it (Kaplan-Meier by mode)")
+    ax.set_title("share back inside the target, of switches that led out of it")
 
 
 def _middles(edges: NDArray[np.int64]) -> Array:
