@@ -21,6 +21,10 @@ TOLD = {
             ("    if closed.low > 0.0:\n", "    if closed.estimate > 0.0:\n"),
             ("    if closed.high < 0.0:\n", "    if closed.estimate < 0.0:\n"),
             ("MOST = 0.5", "MOST = 0.4"),
+            (
+                "unstable = [name for name, h in health.items() if h.step >= 1.0]",
+                "unstable = [name for name, h in health.items() if h.step >= 9.0]",
+            ),
         ),
         *faults(
             "tracker/reports/verdict.py",
@@ -41,10 +45,6 @@ TOLD = {
             ),
             ("BELOW_THE_LEAST = -1e-6", "BELOW_THE_LEAST = -1e6"),
             ("if early > 2.0 * late and abs(whole - late) > 0.05 * late:", "if early > 200.0 * late:"),
-            (
-                "unstable = [name for name, h in health.items() if h.step >= 1.0]",
-                "unstable = [name for name, h in health.items() if h.step >= 9.0]",
-            ),
         ),
         *faults(
             "tracker/reports/verdict.py",
