@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -42,6 +43,7 @@ sys.path.remove(HERE)  # a script here has the name of a library
 COPIED = ("tracker", "tests", "scenarios", "benchmarks", "pyproject.toml", "README.md", "CHANGELOG.md")
 LONGER, SECONDS = 8.0, 30.0  # a fault that makes tests run so many times as long, and so long, is noticed too
 ENOUGH = 0.97
+FILE = re.compile(r"test_\w+\.py")
 # what python compiles, and numba does not
 WITHOUT_KERNELS = (
     *(f"tracker/{room}/" for room in ("chain", "cli", "convergence", "environment", "limits", "metrics", "references")),
@@ -141,7 +143,7 @@ def _run(folder: Path, tests: str, out: Path, code: str | None) -> None:
             from tracker.compiled import caching
 
             caching.source_fingerprint = lambda: code
-        words = [f"tests/{word}" if word.startswith("test_") else word for word in shlex.split(tests)]
+        words = [f"tests/{word}" if FILE.fullmatch(word) else word for word in shlex.split(tests)]
         ended_with = int(pytest.main(["-x", "-q", "--no-header", "-p", "no:cacheprovider", "--assert=plain", *words]))
         sys.stdout.flush()
     except BaseException:

@@ -58,6 +58,7 @@ def geometric_counts(a: float, visits: int, seed: int, shift: int = 0) -> chain.
     [
         ([[1.0, -1.0], [1.0, -1.0]], None, "Q[0][1] = -1.0 must be >= 0"),
         ([[-1.0, 1.5], [1.0, -1.0]], None, "Q[0] sums to 0.5, must be 0"),
+        ([[-1.0, 1.0 + 2.0**-20], [1.0, -1.0]], None, "Q[0] sums to 9.53674316406e-07, must be 0"),
         ([[-1.0, 1.0]], None, "Q has shape (1, 2), must be square"),
         ([[-1.0, np.nan], [1.0, -1.0]], None, "Q[0][1] = nan must be finite"),
         ([[-2.0, 2.0], [1.0, -1.0]], 0.8, "alpha: 0.8 is too large for Q: alpha * max|q_ii| = 1.6 > 1"),

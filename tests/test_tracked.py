@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from interpreting import interpreted
 from test_sweep_page import ALPHA, LUCK, answer, swept
 
 import tracker
-from tracker.reports.verdict import did_it_track
+from tracker.reports.verdict import did_it_track, verdict
 from tracker.reports.view import View
 from tracker.reports.words import percent
 from tracker.runs.summary import ERROR, STEPS
@@ -71,6 +73,22 @@ def test_the_end_of_the_interval_decides(base: tracker.Run, error: float, spread
     assert found.mark == mark
     assert said in found.answer
     assert f"(95 % interval {percent(low)} to {percent(high)})" in found.answer
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (0.5, ""),
+        (0.51, "more than half of its stability limit"),
+        (1.0, "beyond its mean-square stability limit"),
+        (5.0, "beyond"),
+    ],
+)
+def test_a_step_at_its_limit_is_beyond_it(base: tracker.Run, step: float, said: str) -> None:
+    health: Any = {"a": SimpleNamespace(step=step, any_noise=math.nan)}
+    lines = [line for line in verdict(View(base), health).warnings if line.startswith("a: the step is")]
+    assert len(lines) == bool(said)
+    assert all(said in line for line in lines)
 
 
 @pytest.mark.parametrize(("error", "spread", "mark"), [(0.9, 0.05, "yes"), (0.9, 0.4, "partly"), (1.8, 0.4, "no")])
