@@ -62,7 +62,10 @@ def open_run(path: str | Path, scenario: Scenario | None = None, plugins: Sequen
     if RESULT not in manifest.files:
         raise CorruptRun(path, not_finished("run", given, manifest))
     told = _summary(path, manifest)
-    scenario = scenario or stored_scenario(path, manifest, plugins)
+    if scenario is None:
+        scenario = stored_scenario(path, manifest, plugins)
+    else:
+        _refuse_changed_text(path, manifest)
     _refuse_other_numbers(path, manifest, scenario)
     problem = _prepared(path, scenario)
     arrays = _arrays(path, manifest, problem)
@@ -145,9 +148,8 @@ def _tables(path: Path) -> dict[str, Any]:
 
 def stored_scenario(path: Path, manifest: Manifest, plugins: Sequence[str] = ()) -> Scenario:
     """Return the scenario as it was run: from a file unchanged, or changed before the run and written for it."""
+    _refuse_changed_text(path, manifest)
     try:
-        if sha256(read_regular(path / SCENARIO, LARGEST_FILE)) != manifest.text_sha256:
-            raise CorruptRun(path, f"{SCENARIO} was changed since the run")
         scenario = load(path / SCENARIO, plugins=plugins)
     except OSError as error:
         raise CorruptRun(path, f"{SCENARIO}: {error.strerror or error}") from None
@@ -159,6 +161,16 @@ def stored_scenario(path: Path, manifest: Manifest, plugins: Sequence[str] = ())
     if scenario.sha256 != manifest.scenario_sha256:
         raise CorruptRun(path, f"{SCENARIO} with its data files is not what was run")
     return scenario
+
+
+def _refuse_changed_text(path: Path, manifest: Manifest) -> None:
+    """Raise CorruptRun unless the scenario file is the one that was written for the run."""
+    try:
+        text = read_regular(path / SCENARIO, LARGEST_FILE)
+    except OSError as error:
+        raise CorruptRun(path, f"{SCENARIO}: {error.strerror or error}") from None
+    if sha256(text) != manifest.text_sha256:
+        raise CorruptRun(path, f"{SCENARIO} was changed since the run")
 
 
 def _summary(path: Path, manifest: Manifest) -> dict[str, Any]:
