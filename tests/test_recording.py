@@ -16,7 +16,7 @@ WORLD = tracker.parse("""
     seed = 5
     trials = 3
     steps = 200
-    burn_in = 31
+    burn_in = 9
     start = [0.0, 0.0, 0.5]
     chain = { alpha = 0.04, Q = [[-1.0, 1.0], [1.0, -1.0]] }
     modes = [
@@ -40,9 +40,9 @@ def test_sums_and_counts_do_not_depend_on_the_records(every: tracker.Run, record
         np.testing.assert_allclose(seldom.arrays[key], every.arrays[key], rtol=1e-12, atol=1e-12, err_msg=key)
     for key in ("waits", "stays", "diverged"):
         np.testing.assert_array_equal(seldom.arrays[key], every.arrays[key], err_msg=key)
-    assert (seldom.arrays["by_mode"][..., STEPS].sum(axis=2) == 200 - 31).all()
+    assert (seldom.arrays["by_mode"][..., STEPS].sum(axis=2) == 200 - 9).all()
     assert every.summary["cost_every"] == 17
-    assert (seldom.arrays["by_mode"][..., MEASURED].sum(axis=2) == len(range(31 + 8, 200, 17))).all()
+    assert (seldom.arrays["by_mode"][..., MEASURED].sum(axis=2) == len(range(9 + 8, 200, 17))).all()
     assert every.arrays["stays"].sum() > 0  # control: something was re-acquired
     np.testing.assert_array_equal(seldom.arrays["theta"], every.arrays["theta"][:, :, ::record_every])
 
