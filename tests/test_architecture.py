@@ -17,11 +17,12 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # A room is a file or a folder of tracker/; "costs.base" is one file of a room. Theory must not see the simulation.
 # What everybody may use: how numbers are written, and text made fit for a terminal.
-OPEN = {"formatting", "jsonable", "printable"}
+OPEN = {"formatting", "jsonable", "printable", "array_types"}
 MAY_IMPORT: dict[str, set[str]] = {
     "formatting": set(),
     "jsonable": set(),
     "printable": set(),
+    "array_types": set(),
     "compiled": set(),
     "regular_files": set(),
     "autocorrelation": set(),
@@ -39,7 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "metrics": {"autocorrelation"},
     "limits": {"scenario", "chain", "skew", "costs", "compiled"},
     "references": {"scenario", "costs", "compiled", "streams", "autocorrelation"},
-    "runs": {"scenario", "engine", "metrics", "chain", "skew", "names", "regular_files", "__version__"},
+    "runs": {"scenario", "engine", "metrics", "chain", "skew", "names", "regular_files", "__version__", "samplers.state"},
     "convergence": {"scenario", "engine", "limits", "chain", "skew", "samplers.base"},
     "reports": {
         "metrics", "limits", "references", "convergence", "runs", "scenario", "engine", "chain", "names", "regular_files",

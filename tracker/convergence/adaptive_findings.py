@@ -48,9 +48,7 @@ class Triple(NamedTuple):
 def has_path(ladder: Ladder) -> bool:
     """Whether the limit is the ODE of Algorithm 1."""
     scenario, keys = ladder.scenario, ladder.keys
-    return (
-        keys.kind == "hessian" and np.isinf(keys.beta) and len(scenario.modes) == 1 and not scenario.start_factor.size
-    )
+    return keys.tangent and np.isinf(keys.beta) and len(scenario.modes) == 1 and not scenario.start_factor.size
 
 
 def names(N: int) -> tuple[str, ...]:

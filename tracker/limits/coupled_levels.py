@@ -156,7 +156,7 @@ def coupled_together(
 def _read(scenario: Scenario, sampler: str) -> tuple[Field, Adaptation | None]:
     keys = {s.name: s for s in scenario.samplers}
     chosen: Any = keys.get(sampler)
-    if chosen is None or chosen.kind != "hessian":
+    if chosen is None or not chosen.tangent:
         return read_field(scenario, sampler, "coupled", "simulate it with tracker.run at several epsilon"), None
     low, high = chosen.skew_bounds
     fixed = {

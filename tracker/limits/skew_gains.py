@@ -19,7 +19,7 @@ from scipy.integrate import solve_ivp
 from tracker import skew
 from tracker.limits.exact_moments import Law, check_law, checked_times, fields
 from tracker.limits.stationary_moments import Steady, checked_radius
-from tracker.limits.switched_quadratic import WITH_TANGENT, SwitchedQuadratic, read
+from tracker.limits.switched_quadratic import SwitchedQuadratic, read
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -46,13 +46,13 @@ class SkewGain:
 def skew_gain(scenario: Scenario, sampler: str, of: Law = "limit") -> SkewGain:
     """Return J(S) and E[g'D] at the sampler's S, which is S_0 for ``hessian``; raises ``Unstable`` where there is no J."""
     check_law(of)
-    return _gain(read(scenario, sampler, "skew_gain", WITH_TANGENT), of)
+    return _gain(read(scenario, sampler, "skew_gain", at_given_skew=True), of)
 
 
 def slow_skew_path(scenario: Scenario, sampler: str, times: ArrayLike, of: Law = "limit") -> Array:
     """Return S at the slow times tau, shape (..., N, N), along dS/d tau = -dJ/dS from the sampler's S, within its bounds if any."""
     check_law(of)
-    problem = read(scenario, sampler, "slow_skew_path", WITH_TANGENT)
+    problem = read(scenario, sampler, "slow_skew_path", at_given_skew=True)
     keys = next(keys for keys in scenario.samplers if keys.name == sampler)
     low, high = getattr(keys, "skew_bounds", (-np.inf, np.inf))
     tau = checked_times(times)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from tracker.engine.arrays import rows_of
 from tracker.engine.simulate import compile_kernels, most_trials, prepare
 from tracker.runs import atomic_files
 from tracker.runs.checkpoints import steps_held
@@ -155,7 +156,7 @@ def _carry_out(
         summary["failed"] = [shard._asdict() for shard in failed]
     result = Run(problem.scenario, summary, arrays, problem, directory.path if directory is not None else None)
     if directory is not None:
-        directory.finish(manifest, summary, result.dataset, failed)
+        directory.finish(manifest, summary, result.dataset, rows_of(problem), failed)
     return result
 
 

@@ -13,7 +13,6 @@ from tracker import chain as hidden_chain
 from tracker.costs.base import CostKeys, hessian
 from tracker.costs.quadratic import QuadraticKeys
 from tracker.names import BASELINES
-from tracker.samplers.base import SkewKeys
 from tracker.scenario.complaints import name_of, place_of, shown, some, unknown
 from tracker.scenario.custom_cost import OwnCost
 
@@ -77,7 +76,7 @@ def _dimensions(parts: Parts) -> Iterator[str]:
 def _skews(parts: Parts) -> Iterator[str]:
     known = _dimension(parts)
     for index, sampler in enumerate(parts.get("samplers", ())):
-        if not isinstance(sampler, SkewKeys):
+        if getattr(sampler, "skew_is", "none") == "none":
             continue
         place = f"{place_of('samplers', index, sampler)}: skew"
         if isinstance(sampler.skew, float) and known is not None and known[0] != 2:

@@ -15,7 +15,6 @@ from tracker.costs.minimise.local import Hessians, curvature, observed_hessians
 from tracker.costs.minimise.search import global_minimisers
 from tracker.costs.mixture.family import MixtureKeys
 from tracker.costs.quadratic import QuadraticKeys
-from tracker.samplers.base import SkewKeys
 from tracker.scenario.builders import is_isolated, skew_matrix
 from tracker.scenario.switching_check import clipped, unstable_when_switched
 
@@ -72,7 +71,7 @@ def stability_limits(scenario: Scenario, modes: Sequence[Mode] | None = None) ->
     nearby = [linearised(keys, modes[i] if modes is not None else None) for i, keys in enumerate(scenario.modes)]
     for sampler in scenario.samplers:
         S = skew_matrix(sampler, scenario)
-        kind = "none" if not isinstance(sampler, SkewKeys) else "random" if S is None else "first"
+        kind = "none" if sampler.skew_is == "none" else "random" if S is None else "first"
         S = np.zeros((scenario.dimension, scenario.dimension)) if S is None else clipped(sampler, S)
         for i, (keys, around) in enumerate(zip(scenario.modes, nearby, strict=True)):
             if around:
