@@ -28,7 +28,7 @@ SHORT = ("trials=6", "steps=400", "record_every=20", "burn_in=50", "chain.alpha=
 SCENARIO = tracker.parse(TEXT, settings=SHORT)
 SWITCHES = 3 * len(SCENARIO.modes)  # at least as many in 6 x 400 steps with this seed
 
-# DESIGN section 4, and what has been added to it since.
+# docs/architecture, "What a run leaves", lists the tables; these are their keys.
 AVERAGE = {"mean", "stderr"}
 SUMMARY = {
     "": {"scenario", "chain", "regime", "samplers", "cost_every", "hash"},

@@ -2,7 +2,8 @@
 
 Notes
 -----
-MATH.md section 7. Algorithm 1 at beta = inf in one mode from one point has an ODE as its limit, which ``limits.adaptive_path``
+docs/mathematics, "Adaptive path".
+Algorithm 1 at beta = inf in one mode from one point has an ODE as its limit, which ``limits.adaptive_path``
 solves; D itself is compared, because "S ascent" and "sign of E_ij" leave the same theta and S. With noise (beta < inf, several
 modes, a random start) no independent law exists: coupled levels show the order, never the limit.
 """

@@ -2,7 +2,8 @@
 
 Notes
 -----
-MATH.md section 4. The pairs (mode, theta), ordered by mode and then by theta, have one distribution function on a totally
+docs/mathematics, "Distances between laws".
+The pairs (mode, theta), ordered by mode and then by theta, have one distribution function on a totally
 ordered set; so the band of Dvoretzky, Kiefer, Wolfowitz and Massart, sqrt(log(2/a) / (2R)), holds at every R and sees errors of
 the mode too. For W1 of theta the triangle inequality gives |W1(F_n, F) - W1(F_eps, F)| <= W1(F_n, F_eps), whose quantile is
 found by resampling from F. Both are weak against a wrong noise level: the moments decide, these bound.

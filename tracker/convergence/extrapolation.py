@@ -2,7 +2,8 @@
 
 Notes
 -----
-MATH.md section 4. d_l = algorithm at epsilon_l - limit; least squares d = a + b epsilon + c epsilon^2, and a is the
+docs/mathematics, "Limit verdict".
+d_l = algorithm at epsilon_l - limit; least squares d = a + b epsilon + c epsilon^2, and a is the
 discrepancy. With q the 99 % quantile of max |N(0, corr)|:
 
     rejected      max_j |a_j| / se_j > q; this comes first

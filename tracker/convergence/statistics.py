@@ -2,7 +2,8 @@
 
 Notes
 -----
-MATH.md section 4. For quadratic costs, N = 2 and X = 2, seventeen: p_i(T), E[theta 1{x=i}], E[theta theta' 1{x=i}],
+docs/mathematics, "Limit verdict".
+For quadratic costs, N = 2 and X = 2, seventeen: p_i(T), E[theta 1{x=i}], E[theta theta' 1{x=i}],
 E[theta(T/2) theta(T)'], P(x(T/2) = x(T) = i); one of the p_i is dropped, or their correlation is singular. Where the
 reference is a density, which knows one time at a time, theta(T/2) enters by its own moments, and E cos(theta_1 + ... + theta_N)
 is added, which no moment up to the second decides.

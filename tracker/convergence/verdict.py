@@ -1,4 +1,4 @@
-"""What a check found: the fields of ``tracker limit --json`` (DESIGN section 4), and the same for people.
+"""What a check found: the fields of ``tracker limit --json`` (docs/architecture, "What a run leaves"), and the same for people.
 
 Verdicts are ``confirmed``, ``rejected``, ``inconclusive`` or ``unavailable`` (no exact law to compare with).
 """

@@ -2,7 +2,8 @@
 
 Notes
 -----
-MATH.md section 3. Both paths visit the same modes in the same order, and one E ~ Exp(1) per visit decides for how long:
+docs/mathematics, "Coupling".
+Both paths visit the same modes in the same order, and one E ~ Exp(1) per visit decides for how long:
 max(1, ceil(E / -log1p(-alpha |q_ii|))) steps at step alpha, E / (r |q_ii|) in the limit. The Brownian increment of a coarse
 step is the sum of those of the fine steps in it; so is, with its own scale, the gradient noise.
 

@@ -1,4 +1,4 @@
-"""The accelerated non-reversible algorithm with a fixed skew matrix, the paper's eq. (nonrev).
+"""The accelerated non-reversible algorithm with a fixed skew matrix, equation (5) of the paper.
 
 Notes
 -----

@@ -1,4 +1,4 @@
-"""Classical stochastic gradient Langevin, the paper's eq. (sgl).
+"""Classical stochastic gradient Langevin, equation (1) of the paper.
 
 Notes
 -----

@@ -124,7 +124,7 @@ def _bins(steps: int, per_doubling: int) -> float:
 
 
 def step_nanoseconds(sampler: SamplerKeys, N: int) -> float:
-    """Return the rough time of a step on one core, fitted to the measurements in DESIGN section 2."""
+    """Return the rough time of a step on one core, fitted to docs/architecture, "Speed of a step"."""
     calls = sampler.evaluations
     # one derivative for each entry of S, or the one of the noise
     tangents = 0.3 * N * N * (N * (N - 1) / 2 if isinstance(sampler, MovingSkewKeys) else 1)
