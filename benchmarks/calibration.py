@@ -5,7 +5,7 @@
 The parameter is drawn from the prior of Example 1 and T = 100 observations from the parameter; its rank among 99 draws of
 Metropolis-Hastings, or the exact distribution function at it, is then uniform. The p-value at the end of a line is of all
 its tests together (Bonferroni): for a correct sampler it is below 0.001 with probability 0.001 at most. This is at the paper's
-variance of 2; Metropolis-Hastings is known to fail at 0.3 (tracker/references/metropolis.py).
+variance of 2; Metropolis-Hastings is known to fail at 0.3 (tracker/references/metropolis_hastings.py).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 import tracker
 from tracker import references
-from tracker.references.calibration import TESTS
+from tracker.references.simulation_based_calibration import TESTS
 
 SCENARIO = Path(__file__).resolve().parent.parent / "scenarios" / "example_1.toml"
 DATA_SETS, EXACT_DATA_SETS = 500, 200

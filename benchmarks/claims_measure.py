@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tracker
-from tracker.bins import WAIT_BITS, bin_edges
 from tracker.compiled import source_fingerprint
-from tracker.loop import CORRECT, EXCESS, INSIDE, STEPS
+from tracker.engine.bins import WAIT_BITS, bin_edges
+from tracker.engine.loop import CORRECT, EXCESS, INSIDE, STEPS
 from tracker.metrics import paired
 from tracker.metrics.accuracy import Classes, accuracy, accuracy_waits
+from tracker.metrics.after_switch import compare_waits
 from tracker.metrics.averages import time_average
 from tracker.metrics.recovery import others
-from tracker.metrics.switches import compare_waits
 from tracker.runs.summary import per_step
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import tracker
+from tracker.engine.simulate import compile_kernels, prepare, simulate
 from tracker.environment import Environment
-from tracker.simulate import compile_kernels, prepare, simulate
 
 SCENARIO = Path(__file__).resolve().parent.parent / "scenarios" / "swapping_wells.toml"
 TRIALS, STEPS = 10, 200_000

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import tracker
-from tracker.simulate import Problem, compile_kernels, prepare, simulate
+from tracker.engine.simulate import Problem, compile_kernels, prepare, simulate
 
 SCENARIOS = Path(__file__).resolve().parent.parent / "scenarios"
 SWITCHING_QUADRATIC = """

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 import tracker
 from tracker.reports.drawing import write_figure
 from tracker.reports.exhibit import Exhibit
-from tracker.reports.report import exhibits
+from tracker.reports.run_page import exhibits
 
 ROOT = Path(__file__).parents[1]
 GALLERY = ROOT / "reports" / "gallery"

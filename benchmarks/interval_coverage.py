@@ -19,10 +19,10 @@ from collections.abc import Callable
 import numpy as np
 
 from tracker.metrics import recovery as waiting
+from tracker.metrics.after_switch import compare_waits, mean_per_step
 from tracker.metrics.averages import half_width, mean_interval, over_trials
 from tracker.metrics.paired import difference, gap_closed, ratio_of_means
 from tracker.metrics.recovery import recovery
-from tracker.metrics.switches import compare_waits, mean_per_step
 
 TRIALS = (5, 10, 20, 50)
 LEAST = {5: 0.90, 10: 0.92, 20: 0.93, 50: 0.94}

@@ -26,8 +26,8 @@ import numpy as np
 import tracker
 from tracker import references
 from tracker.autocorrelation import mixing
-from tracker.metrics.distances import tabulated, w1
-from tracker.metrics.skewness import rms
+from tracker.metrics.skew_matrix import rms
+from tracker.metrics.wasserstein import tabulated, w1
 from tracker.scenario import step_nanoseconds, with_settings
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from floor import WORKLOADS, cpu, problems
 
-from tracker.simulate import Problem, simulate
+from tracker.engine.simulate import Problem, simulate
 
 jax.config.update("jax_enable_x64", True)
 

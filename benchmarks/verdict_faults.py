@@ -13,7 +13,8 @@ from unittest import mock
 
 import numpy as np
 
-from tracker import chain, simulate
+from tracker import chain
+from tracker.engine import simulate
 from tracker.environment import Environment, Timeline
 
 

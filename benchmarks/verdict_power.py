@@ -41,9 +41,9 @@ from verdict_faults import (
 )
 from verdict_models import example_a, models
 
-from tracker.convergence import extrapolation, ladder
-from tracker.convergence.exact import exact_values
-from tracker.convergence.sampling import Engine
+from tracker.convergence import extrapolation, step_ladder
+from tracker.convergence.exact_values import exact_values
+from tracker.convergence.trials import Engine
 
 SEED = 606
 
@@ -88,7 +88,7 @@ class Outcome(NamedTuple):
 @lru_cache
 def theory(gradient_noise: bool) -> tuple[Any, Any]:
     """The ladder and the exact values, which no seed changes."""
-    rungs = ladder.build(example_a(gradient_noise=gradient_noise))
+    rungs = step_ladder.build(example_a(gradient_noise=gradient_noise))
     return rungs, exact_values(rungs, lambda _: None)
 
 

@@ -23,14 +23,14 @@ from verdict_faults import (
 )
 from verdict_models import models
 
-from tracker.convergence import implementation, ladder, order_only
+from tracker.convergence import implementation_verdict, order_only, step_ladder
 from tracker.convergence.check import RESOLUTION
-from tracker.convergence.distances import bounds
-from tracker.convergence.exact import exact_values
-from tracker.convergence.rare import set_aside
-from tracker.convergence.request import Request
-from tracker.convergence.sampling import Engine
+from tracker.convergence.check_request import Request
+from tracker.convergence.exact_values import exact_values
+from tracker.convergence.law_bounds import bounds
+from tracker.convergence.rare_events import set_aside
 from tracker.convergence.statistics import Panel, Statistic, density_panel
+from tracker.convergence.trials import Engine
 
 WORLD = "Example A, N = 2, X = 2"
 SEED = 20_150
@@ -71,8 +71,8 @@ class Outcome(NamedTuple):
 def theory(world: str) -> tuple[Any, Any, Any, Any, Any]:
     """The ladder, what is watched, the panel, its exact values at the largest step, and all exact values where N = 1."""
     scenario = models()[world]
-    rungs = ladder.build(scenario)
-    watched = implementation.watch(rungs)
+    rungs = step_ladder.build(scenario)
+    watched = implementation_verdict.watch(rungs)
     names = tuple(mode.name for mode in scenario.modes)
     quadratic = all(keys.cost == "quadratic" for keys in scenario.modes)
     if quadratic or scenario.dimension == 1:
@@ -96,7 +96,7 @@ def outcome(world: str, fault: int, replicate: int, delta: float = RESOLUTION) -
     engine = Engine(rungs, panel, count, wanted, workers=1)
     with nothing() if fault < 0 else FAULTS[fault].plant():
         tallies = {rung: engine.run(rung, None if rung else watched.law) for rung in wanted}
-    judged = implementation.judge(tallies[0], own, tested, delta, watched, "")
+    judged = implementation_verdict.judge(tallies[0], own, tested, delta, watched, "")
     word, named = judged.verdict, [each.name for each in judged.residuals if each.rejected]
     if exact is not None and any(
         b.verdict == "rejected" for b in bounds(tallies[last], exact, rungs.epsilons[-1], delta)

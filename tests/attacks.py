@@ -44,9 +44,9 @@ from forging import (
 
 import tracker
 from tracker.runs import CorruptRun
-from tracker.runs.names import MANIFEST, RESULT, SUMMARY
-from tracker.runs.records import Manifest
-from tracker.runs.status import status_of
+from tracker.runs.file_names import MANIFEST, RESULT, SUMMARY
+from tracker.runs.manifest import Manifest
+from tracker.runs.run_status import status_of
 
 COMMANDS = ("status", "open", "report", "resume")
 REFUSED, AGAIN, FINE = "refused", "again", "fine"

@@ -12,7 +12,7 @@ import string
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tracker.runs.names import RUN_FILES, RUN_FOLDERS, SWEEP_FILES, SWEEP_FOLDERS
+from tracker.runs.file_names import RUN_FILES, RUN_FOLDERS, SWEEP_FILES, SWEEP_FOLDERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import psutil
 
-from tracker.runs import files
-from tracker.runs.records import Entry, read_journal
-from tracker.runs.storage import JOURNAL, SUMMARY, read_manifest
+from tracker.runs import atomic_files
+from tracker.runs.manifest import Entry, read_journal
+from tracker.runs.run_directory import JOURNAL, SUMMARY, read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 
 
-class FailingDisk(files.Disk):
+class FailingDisk(atomic_files.Disk):
     """Fails at the n-th step (and at all later ones if ``for_good``); a write that fails has written the half."""
 
     def __init__(self, n: int, code: int, *, for_good: bool = False) -> None:
@@ -69,13 +69,13 @@ class FailingDisk(files.Disk):
 
 
 @contextmanager
-def disk(used: files.Disk) -> Iterator[None]:
+def disk(used: atomic_files.Disk) -> Iterator[None]:
     """Use another disk."""
-    before, files.disk = files.disk, used
+    before, atomic_files.disk = atomic_files.disk, used
     try:
         yield
     finally:
-        files.disk = before
+        atomic_files.disk = before
 
 
 def flipped(data: bytes, rng: random.Random) -> bytes:
@@ -99,7 +99,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import tracker, xarray, h5netcdf
 from tracker.cli import app
 from tracker.runs import checkpoints
-from tracker.simulate import compile_kernels, prepare
+from tracker.engine.simulate import compile_kernels, prepare
 checkpoints.EVERY_SECONDS = float(sys.argv[2])
 checkpoints.WORTH_KEEPING = min(checkpoints.WORTH_KEEPING, checkpoints.EVERY_SECONDS)
 compile_kernels(prepare(tracker.load(sys.argv[1])))

@@ -16,9 +16,9 @@ import h5py
 import numpy as np
 
 from tracker.runs.checkpoints import DIGEST_SIZE
-from tracker.runs.locking import KEY
-from tracker.runs.names import CHECKPOINTS, JOURNAL, MANIFEST, RESULT, SHARDS, SUMMARY
-from tracker.runs.records import SCENARIO, Manifest, opened, sealed
+from tracker.runs.file_names import CHECKPOINTS, JOURNAL, MANIFEST, RESULT, SHARDS, SUMMARY
+from tracker.runs.lock_file import KEY
+from tracker.runs.manifest import SCENARIO, Manifest, opened, sealed
 
 # --- changing a directory so that its check digits are right
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracker
-from tracker import simulate
+from tracker.engine import simulate
 
 
 def interpreted(scenario: tracker.Scenario, out: Path | None = None) -> tracker.Run:

@@ -13,7 +13,7 @@ from test_limits_moments import random_scenario
 import tracker
 from tracker import limits
 from tracker.scenario import with_settings
-from tracker.scenario.checks import checked
+from tracker.scenario.validation import checked
 
 FALLS = r"best_step: (S makes .*)?the error still falls at epsilon = \S+, so that no step is the best$"
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracker.bins import AGE_BITS, WAIT_BITS, bin_edges, bin_of, lower_edge
+from tracker.engine.bins import AGE_BITS, WAIT_BITS, bin_edges, bin_of, lower_edge
 
 numbers = st.integers(0, 10**15)
 resolutions = st.integers(0, 8)

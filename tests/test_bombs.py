@@ -13,8 +13,8 @@ import pytest
 
 import tracker
 from tracker.scenario import ScenarioError
-from tracker.scenario.errors import nearest
-from tracker.scenario.reading import tables
+from tracker.scenario.complaints import nearest
+from tracker.scenario.toml_text import tables
 
 BUSY = 2.0  # other programs on the same cores make a second of CPU do less
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 import tracker
 from tracker.cli import app
 from tracker.convergence import budget
-from tracker.convergence.request import TooManySteps
+from tracker.convergence.check_request import TooManySteps
 from tracker.scenario import Limits, refusals
 
 ROOT = Path(__file__).parents[1]

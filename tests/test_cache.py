@@ -19,12 +19,13 @@ import numpy as np
 import pytest
 
 import tracker
-from tracker import compiled, problem
+from tracker import compiled
 from tracker.compiled import caching
 from tracker.costs.base import value
 from tracker.costs.quadratic import Quadratic
-from tracker.loop import advance
-from tracker.scenario import reading
+from tracker.engine import problem
+from tracker.engine.loop import advance
+from tracker.scenario import toml_text
 
 PACKAGE = Path(tracker.__file__).parent
 
@@ -52,8 +53,9 @@ epsilon = 0.02
 TELL = """
 import json, warnings
 import tracker, tracker.runs
-from tracker import problem, simulate
-from tracker.loop import advance
+from tracker.engine import simulate
+from tracker.engine import problem
+from tracker.engine.loop import advance
 
 def tell(scenario):
     problem.BASELINES.clear()
@@ -253,7 +255,7 @@ def test_one_signature_for_each_kind_of_sampler() -> None:
     scenario = tracker.parse(TWO)
     for name, changes in VARIANTS.items():
         content = {key: part for key, part in {**scenario.content(), **changes}.items() if part is not None}
-        varied = tracker.parse(reading.written(content))
+        varied = tracker.parse(toml_text.written(content))
         for shard_size in (None, 1, 4):
             tracker.run(varied, executor=2, shard_size=shard_size)
         # all that this process has compiled or loaded, in this test or before

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracker.cli import plain
-from tracker.compiled import cache_folder, caching, checked, keeping
+from tracker.cli import plain_warnings
+from tracker.compiled import cache_files, cache_folder, caching, checked_cache
 
 ROOT = Path(__file__).parents[1]
 
@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[1]
 DRAW = """
 import hashlib, json, sys
 import numpy as np
-from tracker.cli.plain import warn_plainly
+from tracker.cli.plain_warnings import warn_plainly
 warn_plainly()
 from tracker import streams
 out = np.zeros((4, 5))
@@ -99,19 +99,19 @@ DAMAGE = {
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody writes meanwhile: what does not fit now never will."""
-    monkeypatch.setattr(keeping, "PAUSES", (0.0,))
+    monkeypatch.setattr(cache_files, "PAUSES", (0.0,))
 
 
 class Code:
     """Stands for compiled code: ``pickle`` and the checks see real files, numba's part is left out."""
 
     def __init__(self, folder: Path) -> None:
-        self.entries = keeping.Entries(folder, "loop.advance-1.py311", pickle.dumps)
+        self.entries = cache_files.Entries(folder, "loop.advance-1.py311", pickle.dumps)
 
     def load(self, key: str) -> object:
         try:
             return self.entries.load(key)
-        except keeping.Damaged:
+        except cache_files.Damaged:
             return "damaged"
 
 
@@ -201,8 +201,8 @@ def test_many_writers_and_readers_find_code_or_none(tmp_path: Path) -> None:
 
 
 def test_a_writer_that_hangs_keeps_nobody_waiting_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "PATIENCE", 0.05)
-    with keeping._alone(tmp_path), pytest.raises(keeping.Busy):
+    monkeypatch.setattr(cache_files, "PATIENCE", 0.05)
+    with cache_files._alone(tmp_path), pytest.raises(cache_files.Busy):
         Code(tmp_path).entries.save("key", "code")
 
 
@@ -253,7 +253,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The folder is looked for again; what is said is kept."""
     said: list[str] = []
     monkeypatch.setattr(caching, "say", said.append)
-    monkeypatch.setattr(checked, "say", said.append)
+    monkeypatch.setattr(checked_cache, "say", said.append)
     monkeypatch.setattr(caching, "cache_folder", cache_folder.__wrapped__)
     return said
 
@@ -290,15 +290,15 @@ class Changed:
 def test_a_numba_that_has_changed_keeps_nothing_and_does_not_stop(tmp_path: Path, fresh: list[str]) -> None:
     def function() -> None: ...
 
-    function.__module__ = "tracker.loop"
-    cache = checked.checked_cache(function, tmp_path)
+    function.__module__ = "tracker.engine.loop"
+    cache = checked_cache.checked_cache(function, tmp_path)
     assert cache is not None
     assert cache.load_overload((), Changed()) is None
     cache.save_overload((), Changed())
     assert len(fresh) == 2
     assert list(tmp_path.iterdir()) == []
     function.__module__ = "somebody.else"
-    assert checked.checked_cache(function, tmp_path) is None
+    assert checked_cache.checked_cache(function, tmp_path) is None
 
 
 def test_one_warning_in_a_process_in_the_programs_own_words(
@@ -307,7 +307,7 @@ def test_one_warning_in_a_process_in_the_programs_own_words(
     monkeypatch.setattr(caching, "_said", [])
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        plain.warn_plainly()
+        plain_warnings.warn_plainly()
         caching.say("compiled code is gone")
         caching.say("again")
         assert capsys.readouterr().err == "warning: compiled code is gone\n"
@@ -315,7 +315,7 @@ def test_one_warning_in_a_process_in_the_programs_own_words(
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         monkeypatch.setattr(warnings, "showwarning", lambda *what: told.append(what[0]))
-        plain.warn_plainly()
+        plain_warnings.warn_plainly()
         warnings.warn("of others", RuntimeWarning, stacklevel=1)
     assert [str(one) for one in told] == ["of others"]  # control: left to Python
     assert capsys.readouterr().err == ""

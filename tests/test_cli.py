@@ -19,12 +19,12 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from tracker.cli import app
+from tracker.cli.printing import console, plus_minus, with_error
 from tracker.cli.progress import Speed, reporter
 from tracker.cli.run import HEAD, SPARE, print_summary
-from tracker.cli.show import console, plus_minus, with_error
-from tracker.cli.warning import say_warnings, warnings_of
-from tracker.plain import jsonable
-from tracker.runs import errors, points_of
+from tracker.cli.sweep_warnings import say_warnings, warnings_of
+from tracker.jsonable import jsonable
+from tracker.runs import points_of, run_errors
 from tracker.scenario import json_schema, load
 
 ROOT = Path(__file__).parents[1]
@@ -227,7 +227,7 @@ def test_warnings_of_points_are_few_lines_and_none_twice(capsys: Any, monkeypatc
         load(ROOT / "scenarios" / "swapping_wells_sweep.toml", ['sweep={"samplers.*.epsilon" = [0.5, 1.0]}'])
     )
     assert all("not mean-square stable" in "".join(found) for found in warnings_of(steep))
-    monkeypatch.setattr("tracker.cli.warning.MOST_SECONDS", 0.0)
+    monkeypatch.setattr("tracker.cli.sweep_warnings.MOST_SECONDS", 0.0)
     assert not any("not mean-square stable" in "".join(found) for found in warnings_of(steep))
     assert capsys.readouterr().err == "from point 0 on, only the step sizes of quadratic modes are checked\n"
 
@@ -297,7 +297,7 @@ def engine(monkeypatch: Any) -> dict[str, Any]:
             raise calls["page"]
 
     module.run = run
-    vars(module).update({name: kind for name, kind in vars(errors).items() if isinstance(kind, type)})
+    vars(module).update({name: kind for name, kind in vars(run_errors).items() if isinstance(kind, type)})
     monkeypatch.setitem(sys.modules, "tracker.runs", module)
     return calls
 
@@ -333,23 +333,27 @@ def test_run_json_is_one_valid_object(engine: dict[str, Any]) -> None:
     ("raises", "code", "says"),
     [
         (
-            errors.RunExists(Path("x"), is_run=True),
+            run_errors.RunExists(Path("x"), is_run=True),
             7,
             "reports/example-b: exists already; --resume continues it, --replace overwrites it, --out chooses another\n",
         ),
         (
-            errors.RunExists(Path("x"), is_run=False),
+            run_errors.RunExists(Path("x"), is_run=False),
             7,
             "reports/example-b: exists already; no run, --out chooses another\n",
         ),
         (
-            errors.RunLocked(Path("x"), "process 3 on host"),
+            run_errors.RunLocked(Path("x"), "process 3 on host"),
             7,
             "reports/example-b: is being written by process 3 on host\n",
         ),
-        (errors.CorruptRun(Path("x"), "manifest.json is damaged"), 7, "reports/example-b: manifest.json is damaged\n"),
         (
-            errors.NothingComputed([errors.FailedShard(0, 2, "MemoryError: planted")]),
+            run_errors.CorruptRun(Path("x"), "manifest.json is damaged"),
+            7,
+            "reports/example-b: manifest.json is damaged\n",
+        ),
+        (
+            run_errors.NothingComputed([run_errors.FailedShard(0, 2, "MemoryError: planted")]),
             5,
             "no trial could be computed; trials 0 to 1: MemoryError: planted\n",
         ),
@@ -374,7 +378,7 @@ def test_run_ends_in_one_line_and_an_exit_code(engine: dict[str, Any], raises: A
 
 
 def test_differences_are_shown_one_by_one(engine: dict[str, Any]) -> None:
-    engine["raises"] = errors.RunDiffers(
+    engine["raises"] = run_errors.RunDiffers(
         Path("x"), ["seed: 1 in the run, 2 now", "version of numpy: 1 in the run, 2 now"]
     )
     result = invoke("run", EXAMPLE_B, "--quiet", "--resume")
@@ -562,8 +566,10 @@ def test_rounding_is_no_standard_error() -> None:
 
 def test_output_in_ascii_is_spelt_out(tmp_path: Path) -> None:
     """As after `export PYTHONIOENCODING=ascii`, or on a terminal that knows no more."""
-    code = "from tracker.cli import main; from tracker.cli.show import console; import sys\n"
-    code += "from tracker.cli.guard import spell_out; spell_out(); console().print('1 ± 2 × é'); print('1 ± 2')"
+    code = "from tracker.cli import main; from tracker.cli.printing import console; import sys\n"
+    code += (
+        "from tracker.cli.error_messages import spell_out; spell_out(); console().print('1 ± 2 × é'); print('1 ± 2')"
+    )
     env = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, env=env)
     assert done.stdout == b"1 +- 2 x ?\n1 +- 2\n"

@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 
 import tracker
 from tracker.cli import app
+from tracker.formatting import interval, number
 from tracker.metrics.paired import Paired, difference
-from tracker.reports.compare import Change, NotPaired, _exhibit, compare
-from tracker.reports.conditions import failures, parse_condition
-from tracker.reports.view import View
-from tracker.reports.words import interval, number
+from tracker.reports.fail_conditions import failures, parse_condition
+from tracker.reports.run_view import View
+from tracker.reports.run_vs_run import Change, NotPaired, _exhibit, compare
 from tracker.runs import Run
 
 ROOT = Path(__file__).parents[1]

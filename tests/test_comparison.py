@@ -10,12 +10,12 @@ import pytest
 from test_report import ROOT, interpreted
 
 import tracker
+from tracker.formatting import interval
 from tracker.metrics.paired import difference
-from tracker.reports import comparison
+from tracker.reports import sampler_vs_sampler
 from tracker.reports.exhibit import Exhibit, Omitted
-from tracker.reports.verdict import did_it_track, which_sampler
-from tracker.reports.view import View
-from tracker.reports.words import interval
+from tracker.reports.run_view import View
+from tracker.reports.verdict_box import did_it_track, which_sampler
 from tracker.runs.summary import ERROR, STEPS
 
 TRIALS = 12
@@ -67,10 +67,12 @@ def contradictory(base: tracker.Run) -> View:
 
 def test_the_forest_plot_is_on_the_side_of_the_difference(base: tracker.Run) -> None:
     view = contradictory(base)
-    quantity = comparison.quantities(view)[0]
+    quantity = sampler_vs_sampler.quantities(view)[0]
     first, second = quantity.values[:, 0], quantity.values[:, 1]
     assert difference(second, first).estimate > 0.0
-    assert comparison.against(view, quantity, FIRST)[SECOND].estimate == pytest.approx(second.mean() / first.mean())
+    assert sampler_vs_sampler.against(view, quantity, FIRST)[SECOND].estimate == pytest.approx(
+        second.mean() / first.mean()
+    )
     assert np.log(second / first).mean() < 0.0  # control: the geometric mean contradicts
 
 
@@ -82,12 +84,12 @@ def test_the_sampler_with_the_smallest_mean_is_judged_by_means(base: tracker.Run
 
 def test_times_to_reacquire_are_compared_by_the_means_of_all_waits(base: tracker.Run) -> None:
     view = View(base)
-    quantity = next(q for q in comparison.quantities(view) if q.is_time)
+    quantity = next(q for q in sampler_vs_sampler.quantities(view) if q.is_time)
     means = {row["name"]: row["recovery"]["mean"] for row in base.summary["samplers"]}
-    found = comparison.against(view, quantity, FIRST)
+    found = sampler_vs_sampler.against(view, quantity, FIRST)
     assert found[THIRD].estimate == pytest.approx(means[THIRD] / means[FIRST], rel=1e-12)
     assert np.isnan(found["frozen"].estimate)  # it never moved
-    shown = comparison.exhibit(view)
+    shown = sampler_vs_sampler.exhibit(view)
     assert isinstance(shown, Exhibit)
     assert (
         "Ratios are ratios of the means over paired trials, those of times of restricted means of all waits"
@@ -105,7 +107,9 @@ def with_evaluations(base: tracker.Run, **calls: dict[str, int]) -> View:
 
 def test_only_times_are_compared_per_gradient_evaluation(base: tracker.Run) -> None:
     """The third takes 3 gradients a step: 3 times the ratio in steps. Errors and costs are no times: one row each."""
-    shown = comparison.exhibit(with_evaluations(base, **{SECOND: {"gradient": 1}, THIRD: {"gradient": 3, "cost": 2}}))
+    shown = sampler_vs_sampler.exhibit(
+        with_evaluations(base, **{SECOND: {"gradient": 1}, THIRD: {"gradient": 3, "cost": 2}})
+    )
     found = rows(shown)
     titles = [title for name, title in found if name == THIRD]
     steps, work = "time to re-acquire, in steps", "time to re-acquire, in gradient evaluations"
@@ -120,13 +124,15 @@ def test_only_times_are_compared_per_gradient_evaluation(base: tracker.Run) -> N
 
 
 def test_the_same_gradients_need_no_other_comparison(base: tracker.Run) -> None:
-    shown = comparison.exhibit(with_evaluations(base, **{FIRST: {"hessian": 1}, THIRD: {"hessian": 1, "cost": 2}}))
+    shown = sampler_vs_sampler.exhibit(
+        with_evaluations(base, **{FIRST: {"hessian": 1}, THIRD: {"hessian": 1, "cost": 2}})
+    )
     assert "time to re-acquire, in gradient evaluations" not in {title for _, title in rows(shown)}
     assert isinstance(shown, Exhibit)
     assert "All take 1 gradient a step: times compare alike per step and per gradient evaluation." in shown.caption
     also = f"{FIRST} also takes 1 Hessian a step and {THIRD} also takes 1 Hessian and 2 costs a step."
     assert f"Not counted as gradient evaluations: {also}" in shown.caption
-    plain = comparison.exhibit(View(base))
+    plain = sampler_vs_sampler.exhibit(View(base))
     assert isinstance(plain, Exhibit)
     assert "Not counted" not in plain.caption
 
@@ -172,8 +178,8 @@ def test_a_smaller_error_with_more_diverged_trials_is_not_said_to_be_larger(base
 
 def test_the_reference_is_the_first_sampler_with_surviving_trials(base: tracker.Run) -> None:
     view = planted(base, **{FIRST: np.nan, SECOND: LUCK, THIRD: 2.0 * LUCK})
-    assert comparison.reference_of(view) == SECOND
-    shown = comparison.exhibit(view)
+    assert sampler_vs_sampler.reference_of(view) == SECOND
+    shown = sampler_vs_sampler.exhibit(view)
     assert isinstance(shown, Exhibit)
     assert f"{THIRD} has 2 times that of {SECOND}" in shown.caption.replace("2.00", "2")
     assert f"Not drawn, as all their trials diverged: {FIRST}." in shown.caption
@@ -182,7 +188,7 @@ def test_the_reference_is_the_first_sampler_with_surviving_trials(base: tracker.
 
 
 def test_without_a_survivor_the_comparison_says_so(base: tracker.Run) -> None:
-    shown = comparison.exhibit(planted(base, **{FIRST: np.nan, SECOND: np.nan, THIRD: np.nan}))
+    shown = sampler_vs_sampler.exhibit(planted(base, **{FIRST: np.nan, SECOND: np.nan, THIRD: np.nan}))
     assert isinstance(shown, Omitted)
     assert shown.reason == "every trial of every sampler diverged."
 
@@ -193,7 +199,7 @@ def test_without_a_survivor_the_comparison_says_so(base: tracker.Run) -> None:
 def test_nothing_is_worse_without_an_interval(base: tracker.Run) -> None:
     """Two trials of which one diverged: 1.05 times, and one trial says no more."""
     view = planted(base, 2, **{FIRST: 1.0, SECOND: 1.05 * lost_but(0, count=2), THIRD: np.nan})
-    shown = comparison.exhibit(view)
+    shown = sampler_vs_sampler.exhibit(view)
     assert isinstance(shown, Exhibit)
     assert (
         f"{SECOND} has 1.05 times that of {FIRST}, smaller in 0 of 1 trial (undecided: 1 trial gives" in shown.caption
@@ -204,7 +210,7 @@ def test_nothing_is_worse_without_an_interval(base: tracker.Run) -> None:
     assert "2 trials cannot tell samplers apart: that takes 5" in answer
     several = which_sampler(planted(base, 6, **{FIRST: 1.0, SECOND: 1.05 * lost_but(0, count=6), THIRD: np.nan})).answer
     assert "in 1 trial in which neither diverged; an interval takes 5" in several
-    worse = comparison.exhibit(planted(base, **{FIRST: LUCK, SECOND: 1.05 * LUCK, THIRD: np.nan}))
+    worse = sampler_vs_sampler.exhibit(planted(base, **{FIRST: LUCK, SECOND: 1.05 * LUCK, THIRD: np.nan}))
     assert isinstance(worse, Exhibit)
     assert "(worse)" in worse.caption  # control
 
@@ -224,7 +230,7 @@ def test_the_best_of_two_is_quoted_with_an_interval_for_two(base: tracker.Run) -
     """Student's 1 - 0.05 / 4 quantile with 11 degrees of freedom, from any table: 2.593; 2.201 would be that of one."""
     noise = np.random.default_rng(2).uniform(0.9, 1.1, (2, TRIALS))
     second, third = 0.95 * LUCK * noise[0], 1.2 * LUCK * noise[1]
-    shown = comparison.exhibit(planted(base, **{FIRST: LUCK, SECOND: second, THIRD: third}))
+    shown = sampler_vs_sampler.exhibit(planted(base, **{FIRST: LUCK, SECOND: second, THIRD: third}))
     assert isinstance(shown, Exhibit)
     influence = second / second.mean() - LUCK / LUCK.mean()
     reach = 2.593092683 * influence.std(ddof=1) / np.sqrt(TRIALS)

@@ -14,9 +14,9 @@ import tracker
 from tracker.compiled import deferred, disjoint, helper, implementation_hash, kernel
 from tracker.compiled.fingerprint import code_hash
 from tracker.costs import base
-from tracker.costs.mixture_kernels import _surprises
+from tracker.costs.mixture.likelihood import _surprises
+from tracker.engine.loop import Layout, furnish
 from tracker.exponential import HIGHEST, LOWEST, exponential
-from tracker.loop import Layout, furnish
 from tracker.samplers import SAMPLERS
 from tracker.samplers.base import state_size, unpack
 

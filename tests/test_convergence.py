@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import tracker
-from tracker.convergence import Verdict, distances, extrapolation, ladder, order, regime, sampling
-from tracker.convergence.exact import exact_values
-from tracker.convergence.rare import set_aside
-from tracker.convergence.sampling import Tally
+from tracker.convergence import Verdict, extrapolation, law_bounds, order, step_ladder, three_limits, trials
+from tracker.convergence.exact_values import exact_values
+from tracker.convergence.rare_events import set_aside
 from tracker.convergence.statistics import Sample, evaluate, moment_panel
+from tracker.convergence.trials import Tally
 from tracker.convergence.verdict import Distances, Observable, Order
-from tracker.limits.law import Law
+from tracker.limits.grid_law import Law
 from tracker.scenario import ScenarioError, with_settings
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
@@ -28,7 +28,7 @@ POINTWISE = 1e-11  # docs/mathematics gives 12 digits
 
 
 def test_the_ladder_of_example_a_is_that_of_the_published_check() -> None:
-    rungs = ladder.build(A)
+    rungs = step_ladder.build(A)
     assert rungs.steps == (8, 16, 32, 64, 128)
     assert rungs.horizon == 1.0
     assert rungs.ratio == pytest.approx(1.5, rel=1e-15)
@@ -48,7 +48,7 @@ def test_the_ladder_of_example_a_is_that_of_the_published_check() -> None:
     ],
 )
 def test_the_first_step_obeys_the_three_bounds(settings: list[str], bound: float) -> None:
-    rungs = ladder.build(with_settings(A, settings))
+    rungs = step_ladder.build(with_settings(A, settings))
     first = rungs.epsilons[0]
     assert bound / 2 < first <= bound * (1 + 1e-12), "the largest whole fraction of T below the bound, up to evenness"
     assert all(n % 2 == 0 for n in rungs.steps)
@@ -56,7 +56,7 @@ def test_the_first_step_obeys_the_three_bounds(settings: list[str], bound: float
 
 
 def test_a_long_scenario_is_checked_over_a_shorter_time() -> None:
-    rungs = ladder.build(A.replace(steps=10**7, record_every=10**5))
+    rungs = step_ladder.build(A.replace(steps=10**7, record_every=10**5))
     assert rungs.steps[0] <= 64
     assert np.log2(rungs.horizon) == round(np.log2(rungs.horizon))
 
@@ -101,7 +101,7 @@ def test_what_has_no_limit_is_refused_with_a_reason(what: str) -> None:
 
 def test_the_seventeen_statistics_have_the_published_values() -> None:
     """docs/mathematics, "Example A", at T = 1: the limit, two times, and the sampler at n = 8 and 128."""
-    exact = exact_values(ladder.build(A), lambda _: None)
+    exact = exact_values(step_ladder.build(A), lambda _: None)
     assert len(exact.panel.tested) == 17
     at = dict(zip(exact.panel.names, exact.limit, strict=True))
     assert at["P(x = one)"] == pytest.approx(0.431698720806, abs=POINTWISE)
@@ -133,7 +133,7 @@ def test_statistics_of_trials_are_what_their_names_say() -> None:
 def test_rare_events_are_shown_and_not_tested() -> None:
     """A chain that leaves its first mode once in 10000 trials says nothing by its means."""
     slow = with_settings(A, ["chain.alpha=1e-6"])
-    rungs = ladder.build(slow, epsilons=[1 / 8, 1 / 16, 1 / 32], horizon=1.0)
+    rungs = step_ladder.build(slow, epsilons=[1 / 8, 1 / 16, 1 / 32], horizon=1.0)
     exact, notes = set_aside(exact_values(rungs, lambda _: None), 4000)
     names = exact.panel.names[: len(exact.panel.tested)]
     assert not any("two" in name for name in names)
@@ -200,7 +200,7 @@ def test_trials_that_are_equal_but_for_rounding_do_not_vary() -> None:
     shards = [
         Tally(10, np.array([0.1, v]), np.diag([1e-34, 9.0]), np.zeros(0), np.zeros(0, dtype=int)) for v in (1.0, 2.0)
     ]
-    joined = sampling._joined(shards)
+    joined = trials._joined(shards)
     assert joined.covariance[0, 0] == 0.0
     assert joined.covariance[1, 1] == pytest.approx((18.0 + 5.0) / 19.0)
 
@@ -264,12 +264,12 @@ def test_the_lexicographic_distance_by_brute_force() -> None:
     rng = np.random.default_rng(5)
     law, theta, mode = gaussian_law(0.0, 0.3), rng.standard_normal(60), (rng.random(60) > 0.4).astype(np.int64)
     x = np.linspace(-6, 6, 24_001)
-    F = distances.distribution(law, x)
+    F = law_bounds.distribution(law, x)
     worst = 0.0
     for i in (0, 1):  # P((mode, theta) <= (i, x)), counted pair by pair
         low = np.array([np.sum((mode < i) | ((mode == i) & (theta <= at))) for at in x]) / 60
         worst = max(worst, float(np.abs(low - (F[i] + (0.3 if i else 0.0))).max()))
-    assert distances.sample_ks(theta, mode, law) == pytest.approx(worst, abs=2e-3), "the grid of the brute force"
+    assert law_bounds.sample_ks(theta, mode, law) == pytest.approx(worst, abs=2e-3), "the grid of the brute force"
 
 
 def test_the_band_holds_the_right_law_and_not_a_wrong_one() -> None:
@@ -280,22 +280,22 @@ def test_the_band_holds_the_right_law_and_not_a_wrong_one() -> None:
     outside = 0
     for n in range(300):
         theta, mode = rng.standard_normal(400), (rng.random(400) > 0.3).astype(np.int64)
-        outside += distances.sample_ks(theta, mode, law) > band
+        outside += law_bounds.sample_ks(theta, mode, law) > band
         if n < 20:
-            assert distances.sample_ks(theta, mode, shifted) > band
-            assert distances.sample_ks(theta, mode, heavier) > band, "it sees the mode too"
+            assert law_bounds.sample_ks(theta, mode, shifted) > band
+            assert law_bounds.sample_ks(theta, mode, heavier) > band, "it sees the mode too"
     assert outside / 300 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
 
 
 def test_w1_of_a_shift_is_the_shift() -> None:
     rng = np.random.default_rng(7)
     law = gaussian_law(0.0, 0.3)
-    x = distances.grid_of(law)
-    F = distances.distribution(law, x).sum(axis=0)
+    x = law_bounds.grid_of(law)
+    F = law_bounds.distribution(law, x).sum(axis=0)
     theta = rng.standard_normal(200_000) + 0.5
-    assert distances.sample_w1(theta, F, x) == pytest.approx(0.5, abs=0.01)
-    width = distances.w1_quantile(F, x, 1000)
-    samples = [distances.sample_w1(rng.standard_normal(1000), F, x) for _ in range(200)]
+    assert law_bounds.sample_w1(theta, F, x) == pytest.approx(0.5, abs=0.01)
+    width = law_bounds.w1_quantile(F, x, 1000)
+    samples = [law_bounds.sample_w1(rng.standard_normal(1000), F, x) for _ in range(200)]
     assert np.mean(np.array(samples) <= width) == pytest.approx(0.95, abs=0.05)
 
 
@@ -325,22 +325,22 @@ def test_distances_along_a_path_are_those_published(
     """docs/mathematics, "Three regimes": Example A without gradient noise, T = 1."""
     ends = {}
     for n, row in table.items():
-        rungs = ladder.build(noiseless(), epsilons=[16 / n, 4 / n, 1 / n], horizon=1.0, path=path)
-        three, own = regime.quadratic_limits(rungs)
-        far, rates = regime.distances(three, own, rungs.epsilons)
+        rungs = step_ladder.build(noiseless(), epsilons=[16 / n, 4 / n, 1 / n], horizon=1.0, path=path)
+        three, own = three_limits.quadratic_limits(rungs)
+        far, rates = three_limits.distances(three, own, rungs.epsilons)
         np.testing.assert_allclose([far.frozen, far.switched, far.averaged], row, atol=1e-8)
         ends[n] = far[name]
         assert far[name] == min(far.frozen, far.switched, far.averaged)  # type: ignore[type-var]
         assert rates[name] == pytest.approx(rate, abs=0.06)
     assert np.log(ends[64] / ends[1024]) / np.log(16) == pytest.approx(rate, abs=0.03)
-    assert regime.expected_regime(path) == name
+    assert three_limits.expected_regime(path) == name
 
 
 def test_the_averaged_scenario_has_the_averaged_cost() -> None:
     b = tracker.load(SCENARIOS / "example_b.toml")
-    averaged = regime.averaged_scenario(b)
+    averaged = three_limits.averaged_scenario(b)
     assert averaged is not None
-    from tracker.limits.field import read_field
+    from tracker.limits.drift_field import read_field
 
     x = np.linspace(-2, 2, 9)[:, None]
     one, both = (read_field(s, "classical", "test", "") for s in (averaged, b))

@@ -9,10 +9,10 @@ import pytest
 from interpreting import interpreted
 
 import tracker
-from tracker import problem as building
 from tracker.costs.base import SELDOM
+from tracker.engine import problem as building
+from tracker.engine.problem import first_look, prepare, steps_between_looks
 from tracker.metrics.accuracy import Classes, accuracy
-from tracker.problem import first_look, prepare, steps_between_looks
 from tracker.runs.summary import MEASURED
 
 ROOT = Path(__file__).parents[1]

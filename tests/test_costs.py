@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from tracker.compiled import kernel
 from tracker.costs import COSTS, base
-from tracker.costs.formula import FormulaError, parse
-from tracker.costs.table import DataFile
+from tracker.costs.csv_rows import DataFile
+from tracker.costs.polynomial.parser import FormulaError, parse
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -25,12 +25,12 @@ from typer.testing import CliRunner
 
 import tracker
 from tracker.cli import app
-from tracker.regular import NotRegular, read_regular
-from tracker.runs import CorruptRun, RunExists, checkpoints, export, seals
-from tracker.runs.locking import Holder, locked
-from tracker.runs.records import LARGEST_MANIFEST, MOST_SHARDS_OF_A_RUN, Manifest
-from tracker.runs.shapes import shapes_in, shapes_of
-from tracker.simulate import Snapshot, empty_ledger, prepare, simulate
+from tracker.engine.simulate import Snapshot, empty_ledger, prepare, simulate
+from tracker.regular_files import NotRegular, read_regular
+from tracker.runs import CorruptRun, RunExists, checkpoints, csv_and_arviz, page_seals
+from tracker.runs.array_shapes import shapes_in, shapes_of
+from tracker.runs.lock_file import Holder, locked
+from tracker.runs.manifest import LARGEST_MANIFEST, MOST_SHARDS_OF_A_RUN, Manifest
 
 ROOT = Path(__file__).parents[1]
 SHORT = ("trials=6", "steps=400", "record_every=20", "burn_in=50", "chain.alpha=0.02", 'chain.initial="stationary"')
@@ -144,10 +144,10 @@ def test_a_run_that_was_replaced_leaves_nothing_of_its_own_and_all_of_others(fin
     folder = copied(finished, tmp_path)
     (folder / "damaged").mkdir()
     (folder / "damaged" / "kept").write_text("from before")
-    (folder / "report.html").write_bytes(seals.with_seal(b"<!doctype html>", "html"))
+    (folder / "report.html").write_bytes(page_seals.with_seal(b"<!doctype html>", "html"))
     (folder / "figures").mkdir()
-    (folder / "figures" / "x.svg").write_bytes(seals.with_seal(b"<?xml", "svg"))
-    (folder / "figures" / "y.svg").write_bytes(seals.with_seal(b"<?xml", "svg") + b"<!-- my remark -->")
+    (folder / "figures" / "x.svg").write_bytes(page_seals.with_seal(b"<?xml", "svg"))
+    (folder / "figures" / "y.svg").write_bytes(page_seals.with_seal(b"<?xml", "svg") + b"<!-- my remark -->")
     (folder / ".result.nc.0123456789ab.tmp").write_text("half")
     with (folder / "scenario.toml").open("a") as file:
         file.write("# my remark\n")
@@ -259,7 +259,7 @@ def test_figures_are_not_written_through_links(name: str, tmp_path: Path) -> Non
     from matplotlib.figure import Figure
 
     from tracker.reports.exhibit import Exhibit
-    from tracker.reports.page import write_each
+    from tracker.reports.html_page import write_each
 
     outside = precious(tmp_path / "outside")
     (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -283,8 +283,8 @@ def test_a_figure_proves_that_it_is_ours(kind: str, tmp_path: Path) -> None:
     path = tmp_path / f"x.{kind}"
     write_figure(Figure(figsize=(1, 1)), path, kind)
     data = path.read_bytes()
-    assert seals.is_sealed(data, kind)
-    assert not any(seals.is_sealed(data[:n] + b"x" + data[n + 1 :], kind) for n in range(0, len(data) - 1, 97))
+    assert page_seals.is_sealed(data, kind)
+    assert not any(page_seals.is_sealed(data[:n] + b"x" + data[n + 1 :], kind) for n in range(0, len(data) - 1, 97))
     write_figure(Figure(figsize=(1, 1)), path, kind)  # over a figure, but not over anything else
     if kind == "png":
         assert imread(path).shape[2] == 4
@@ -295,19 +295,19 @@ def test_a_figure_proves_that_it_is_ours(kind: str, tmp_path: Path) -> None:
 
 
 def test_a_page_takes_the_place_of_pages_only(tmp_path: Path) -> None:
-    from tracker.reports import page
+    from tracker.reports import html_page
 
     path = tmp_path / "page.html"
-    page.write(path, lambda: page.render("one", "", []))
-    assert seals.is_sealed(path.read_bytes(), "html")
-    page.write(path, lambda: page.render("two", "", []))
-    path.write_text(page.render("from before pages were sealed", "", []))
-    page.write(path, lambda: page.render("three", "", []))
+    html_page.write(path, lambda: html_page.render("one", "", []))
+    assert page_seals.is_sealed(path.read_bytes(), "html")
+    html_page.write(path, lambda: html_page.render("two", "", []))
+    path.write_text(html_page.render("from before pages were sealed", "", []))
+    html_page.write(path, lambda: html_page.render("three", "", []))
     changed = path.read_bytes().replace(b"three", b"my own")
     for mine in (changed, b"<!doctype html><p>mine</p>", b"mine"):
         path.write_bytes(mine)
         with pytest.raises(FileExistsError):
-            page.write(path, lambda: page.render("four", "", []))
+            html_page.write(path, lambda: html_page.render("four", "", []))
         assert path.read_bytes() == mine
 
 
@@ -421,7 +421,7 @@ def test_a_cell_is_no_formula(finished: Path, tmp_path: Path) -> None:
     run = tracker.open_run(finished)
     row = {"name": "=cmd|'/c calc'!A0", "kind": "@x", "low": "-2", "tracking_error": -2.5, "text": "a\x1bb"}
     run.summary["samplers"] = [row]
-    file = export.to_csv(run, tmp_path)[0].path
+    file = csv_and_arviz.to_csv(run, tmp_path)[0].path
     with file.open(newline="") as lines:
         assert list(csv.reader(lines))[1] == ["'=cmd|'/c calc'!A0", "'@x", "'-2", "-2.5", "a b"]
 

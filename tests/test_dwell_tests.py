@@ -14,11 +14,11 @@ from test_sweep_page import ALPHA, box, swept, times
 import tracker
 from tracker import chain
 from tracker.cli.run import print_summary
-from tracker.metrics.families import family
-from tracker.reports import dwells
+from tracker.metrics.multiple_tests import family
 from tracker.reports.exhibit import Exhibit
-from tracker.reports.verdict import verdict
-from tracker.reports.view import View
+from tracker.reports.exhibits import dwells
+from tracker.reports.run_view import View
+from tracker.reports.verdict_box import verdict
 from tracker.runs import Sweep
 
 ASKED = 0.3  # alpha of the file

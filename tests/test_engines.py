@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 
 import tracker
 from tracker.cli import app
-from tracker.runs import cluster, engines, workers
+from tracker.runs import cluster, executors, workers
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = ("trials=12", "steps=300_000", "record_every=10_000", "chain.alpha=0.02", 'chain.initial="stationary"')
@@ -89,7 +89,7 @@ def test_what_cannot_be_sent_is_said() -> None:
     with pytest.raises(workers.OtherProgram, match="install the same version"):
         workers.work(workers.Payload(b"", "another"), workers.Task(0, 0, 1, None))
     with pytest.raises(ValueError, match="engine: 'gpu' is none of threads"):
-        engines.engine_of(problem, None, "gpu", 1)
+        executors.engine_of(problem, None, "gpu", 1)
 
 
 @pytest.fixture
@@ -256,10 +256,10 @@ def test_a_cluster_is_asked_for_its_program_before_anything_is_written(
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")  # of Dask's own
 def test_the_local_cluster_listens_on_loopback_only() -> None:
-    from tracker.simulate import prepare
+    from tracker.engine.simulate import prepare
 
     before = _listening()
-    engine = engines.Dask(prepare(SCENARIO), 1, None)
+    engine = executors.Dask(prepare(SCENARIO), 1, None)
     try:
         new = _listening() - before
     finally:

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import tracker
-from tracker import simulate
+from tracker.engine import simulate
 from tracker.environment import Environment, Timeline
 from tracker.metrics import recovery
-from tracker.runs import execution
+from tracker.runs import run_trials
 from tracker.scenario import with_settings
 
 SIGMAS, UNMISTAKABLE = 4.9, 8.0
@@ -106,7 +106,7 @@ def with_noise_times_root_two(patch: pytest.MonkeyPatch) -> tracker.Scenario:
         first = first._replace(parameters=first.parameters._replace(noise=first.parameters.noise * np.sqrt(2.0)))
         return problem._replace(contestants=(first, *others))
 
-    patch.setattr(execution, "prepare", prepare)
+    patch.setattr(run_trials, "prepare", prepare)
     return scenario_at(8)
 
 

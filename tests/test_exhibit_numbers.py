@@ -19,10 +19,10 @@ from matplotlib.patches import StepPatch
 from scipy.special import ndtr, ndtri
 
 import tracker
-from tracker.reports import basins, densities, error_over_time, regime, switches
+from tracker.formatting import number, percent
 from tracker.reports.exhibit import Exhibit, Omitted
-from tracker.reports.view import View
-from tracker.reports.words import number, percent
+from tracker.reports.exhibits import best_step, densities, error_over_time, switches, time_in_target
+from tracker.reports.run_view import View
 from tracker.runs.summary import summarise
 
 IDENTITY = 1e-12  # relative: sums of the same numbers in another order
@@ -267,7 +267,7 @@ def share_inside(view: View, name: str, x: int) -> float:
 
 
 def test_shares_inside_stand_under_their_mode(view: View) -> None:
-    found = shown(basins.exhibit(view))
+    found = shown(time_in_target.exhibit(view))
     sums, overall = view.arrays["by_mode"], {}
     assert [row["sampler"] for row in rows(found)] == list(NAMES)
     for n, row in enumerate(rows(found)):
@@ -284,7 +284,7 @@ def test_shares_inside_stand_under_their_mode(view: View) -> None:
 
 
 def test_dots_of_a_mode_are_its_shares(view: View) -> None:
-    (ax,) = shown(basins.exhibit(view)).figure.axes
+    (ax,) = shown(time_in_target.exhibit(view)).figure.axes
     dots = {str(bars.get_label()): bars.lines[0] for bars in ax.containers}
     assert tuple(dots) == MODES
     assert [text.get_text() for text in ax.get_yticklabels()] == list(NAMES)
@@ -300,7 +300,7 @@ def test_many_modes_are_drawn_in_their_order() -> None:
         for x in range(9)
     ]
     view = made_up(SCENARIO.replace(chain=None, modes=modes, schedule={"switches": [[0, "m0"], [50, "m8"]]}))
-    found = shown(basins.exhibit(view))
+    found = shown(time_in_target.exhibit(view))
     (ax,) = found.figure.axes
     lines = {str(bars.get_label()): bars.lines[0] for bars in ax.containers}
     assert tuple(lines) == NAMES
@@ -430,7 +430,7 @@ def budget(name: str, covariance: Callable[[int, np.ndarray, np.ndarray], np.nda
 
 
 def test_the_budget_of_the_error_by_hand(view: View) -> None:
-    found = shown(regime.exhibit(view))
+    found = shown(best_step.exhibit(view))
     sums = view.arrays["by_mode"]
     table = {row["sampler"]: row for row in rows(found)}
     assert tuple(table) == NAMES

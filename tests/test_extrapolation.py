@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.polynomial import polynomial
 
-from tracker.convergence import extrapolation, implementation
-from tracker.convergence.implementation import Watched, judge
-from tracker.convergence.sampling import Tally
+from tracker.convergence import extrapolation, implementation_verdict
+from tracker.convergence.implementation_verdict import Watched, judge
 from tracker.convergence.step_tests import Steps
+from tracker.convergence.trials import Tally
 
 H = np.array([1 / n for n in (8, 16, 32, 64, 128)])
 
@@ -71,7 +71,7 @@ def test_a_step_that_is_rejected_rejects_the_engine_whatever_the_panel_says(
     """The panel finds the exact mean with a standard error of 0.001; half of the error rate is its own."""
     watched, sums = Watched(law=Unmoved()), object()  # type: ignore[arg-type]
     tally = Tally(10**6, np.zeros(2), np.eye(2), np.zeros(0), np.zeros(0, dtype=np.int64))._replace(steps=sums)
-    monkeypatch.setattr(implementation, "judge_steps", lambda *_: Steps(reached=0.001, rejected=wrong))
+    monkeypatch.setattr(implementation_verdict, "judge_steps", lambda *_: Steps(reached=0.001, rejected=wrong))
     found = judge(tally, np.zeros(2), 2, 0.05, watched, "")
     assert found.verdict == ("rejected" if wrong else "confirmed")
     assert (Watched(None).level, watched.level) == (0.01, 0.005)

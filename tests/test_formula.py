@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracker.costs.bounded import _form_sign, unbounded_below
-from tracker.costs.formula import FormulaError, Polynomial, parse
+from tracker.costs.polynomial.bounded_below import _form_sign, unbounded_below
+from tracker.costs.polynomial.parser import FormulaError, Polynomial, parse
 
 IDENTITY = 1e-12  # relative to the sum of |terms|, which is what rounding is relative to
 DIFFERENCE = 1e-7  # central differences with step 1e-5
@@ -276,8 +276,8 @@ def test_the_reason_names_the_direction():
 
 ANSWERS = """
 import json, sys
-from tracker.costs.bounded import unbounded_below
-from tracker.costs.formula import parse
+from tracker.costs.polynomial.bounded_below import unbounded_below
+from tracker.costs.polynomial.parser import parse
 print(json.dumps([unbounded_below(parse(*pair)) for pair in json.load(sys.stdin)]))
 """
 

@@ -18,14 +18,14 @@ import numpy as np
 import pytest
 
 import tracker
-from tracker import blocks
-from tracker import simulate as engine
-from tracker.costs.table import DataFile
-from tracker.loop import advance
+from tracker.costs.csv_rows import DataFile
+from tracker.engine import blocks
+from tracker.engine import simulate as engine
+from tracker.engine.loop import advance
 from tracker.metrics.averages import pooled_moments
 from tracker.samplers import SAMPLERS
 from tracker.samplers.base import unpack
-from tracker.scenario.checks import checked
+from tracker.scenario.validation import checked
 
 ORACLE = 1e-12  # relative to the largest entry of the path: the order of additions differs
 QUADRATURE = 1e-10  # of the expected cost of a streaming mixture: two quadratures

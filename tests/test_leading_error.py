@@ -10,8 +10,8 @@ import pytest
 
 import tracker
 from tracker import limits
-from tracker.limits import derivative, system
-from tracker.scenario.checks import checked
+from tracker.limits import epsilon_derivative, moment_system
+from tracker.scenario.validation import checked
 
 FINE = 70  # the smallest epsilon is 2^-70
 
@@ -106,9 +106,9 @@ def test_the_digits_of_the_leading_error(stiff: float, ratio: float, s: float) -
 def test_larger_systems_go_other_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = world(3.0, 1.5, 0.7)
     long = limits.leading_error(scenario, "s", [0.5, 1.0])
-    monkeypatch.setattr(derivative, "LONG", 0)
+    monkeypatch.setattr(epsilon_derivative, "LONG", 0)
     for _ in range(2):
         other = limits.leading_error(scenario, "s", [0.5, 1.0])
         np.testing.assert_allclose(other.second_by_mode, long.second_by_mode, rtol=0, atol=1e-9)
         np.testing.assert_allclose(other.probability, long.probability, rtol=0, atol=1e-14)
-        monkeypatch.setattr(system, "DENSE", 0)
+        monkeypatch.setattr(moment_system, "DENSE", 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracker.limits.adaptive import AdaptivePath, adaptive_path
+from tracker.limits.adaptive_ode import AdaptivePath, adaptive_path
 from tracker.skew import from_pairs, to_pairs
 
 H = np.array([[2, 0.4, -0.3], [0.4, 1.2, 0.2], [-0.3, 0.2, 0.8]])

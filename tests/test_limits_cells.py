@@ -10,9 +10,9 @@ import pytest
 from scipy.special import erf
 
 from tests.test_limits_density import LIMIT_D, OTHER_SKEW_D, SAMPLER_D, example_d, numbers_d, table
-from tracker.limits.density import Law, density
-from tracker.limits.for_means import algorithm_density_for_means, density_for_means
-from tracker.limits.moments import moments
+from tracker.limits.density_means import algorithm_density_for_means, density_for_means
+from tracker.limits.density_solvers import Law, density
+from tracker.limits.exact_moments import moments
 from tracker.scenario import Scenario, parse
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def test_laws_for_means_agree_with_the_exact_tables() -> None:
 
 def test_a_law_for_means_is_refused_by_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tracker.limits.spectral.MOST_WORK_FOR_MEANS", 1e4)
-    monkeypatch.setattr("tracker.limits.kernel_law.MOST_PRODUCTS", 1e4)
+    monkeypatch.setattr("tracker.limits.sampler_law.MOST_PRODUCTS", 1e4)
     with pytest.raises(ValueError, match="values of the right-hand side"):
         density_for_means(example_d(), "skewed", [1.0], lambda *_: 0.0, 1.0)
     with pytest.raises(ValueError, match="simulation is the cheaper way"):

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from tracker.limits import finite_volume
-from tracker.limits.box import automatic_box
-from tracker.limits.coupling import coupled
-from tracker.limits.density import Law, algorithm_density, density, ks, w1
-from tracker.limits.field import read_field
+from tracker.limits.coupled_levels import coupled
+from tracker.limits.density_solvers import Law, algorithm_density, density, ks, w1
+from tracker.limits.drift_field import read_field
+from tracker.limits.grid_box import automatic_box
 from tracker.scenario import Scenario, load, parse
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"

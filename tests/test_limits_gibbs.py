@@ -11,7 +11,7 @@ import pytest
 import tracker
 from tracker import limits
 from tracker.costs.base import gradient
-from tracker.limits.gibbs import Marginal, gaussian
+from tracker.limits.gibbs_law import Marginal, gaussian
 from tracker.scenario import build_modes
 
 ROOT = Path(__file__).parents[1]

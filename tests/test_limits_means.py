@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tracker.limits import for_means, spectral
-from tracker.limits.density import Law, density_field
-from tracker.limits.moments import moments
+from tracker.limits import density_means, spectral
+from tracker.limits.density_solvers import Law, density_field
+from tracker.limits.exact_moments import moments
 from tracker.scenario import Scenario, parse
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def apart(fine: Law, coarse: Law) -> float:
 def test_means_are_right_to_what_was_allowed(skew: float, beta: float, allowed: float) -> None:
     """Against the exact moments: the true error of the law that is handed out, whichever rule stopped it."""
     T = 0.25
-    law = for_means.density_for_means(pair(skew, beta, polynomial=True), "s", [T], apart, allowed)
+    law = density_means.density_for_means(pair(skew, beta, polynomial=True), "s", [T], apart, allowed)
     off = np.abs(means(law) - exact_means(pair(skew, beta, polynomial=False), T)).max()
     assert off <= allowed
     assert law.coarse is not None
@@ -84,10 +84,10 @@ def test_two_grids_alone_must_agree(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append(1)
         return Law(np.array([1.0]), np.arange(4.0), np.ones((1, 1, 4)), np.array([[0.0, 4.0]]), ("x",), smooth=True)
 
-    monkeypatch.setattr(for_means, "law_on_grid", on_grid)
+    monkeypatch.setattr(density_means, "law_on_grid", on_grid)
     field = density_field(pair(1.0, 5.0, polynomial=True), "s", "density")
     box = np.array([[-4.0, 4.0], [-4.0, 4.0]])
-    for_means._agreed(field, box, np.array([0.01]), 48, lambda *_: next(gaps), 1e-3 * for_means.LEFT, [np.inf])
+    density_means._agreed(field, box, np.array([0.01]), 48, lambda *_: next(gaps), 1e-3 * density_means.LEFT, [np.inf])
     assert len(seen) == 4, "1.5e-3 has nothing before it, 1.2e-3 has hardly fallen, 3e-4 has fallen to a quarter"
 
 
@@ -155,12 +155,12 @@ def test_a_law_that_is_too_narrow_is_refused_before_any_grid(monkeypatch: pytest
     def grid(*_: object, **__: object) -> None:
         pytest.fail("a grid was computed")
 
-    monkeypatch.setattr(for_means, "law_on_grid", grid)
+    monkeypatch.setattr(density_means, "law_on_grid", grid)
     with pytest.raises(ValueError, match=r"wants \d+ points a side, and even half of them are too many"):
-        for_means.density_for_means(pair(6.0, 1e4, polynomial=True), "s", [1.0], apart, 5e-4)
+        density_means.density_for_means(pair(6.0, 1e4, polynomial=True), "s", [1.0], apart, 5e-4)
 
 
 def test_all_grids_together_have_one_budget() -> None:
     scenario = pair(3.0, 20.0, polynomial=True)
     with pytest.raises(ValueError, match="are left of those allowed"):
-        for_means.density_for_means(scenario, "s", [0.05], lambda *_: 1.0, 5e-4, most_work=2e7)
+        density_means.density_for_means(scenario, "s", [0.05], lambda *_: 1.0, 5e-4, most_work=2e7)

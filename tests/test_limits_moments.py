@@ -15,12 +15,12 @@ from scipy.integrate import solve_ivp
 
 import tracker
 from tracker import limits, skew
-from tracker.limits import system
-from tracker.limits.problem import read
-from tracker.limits.steady import Steady, largest_step
+from tracker.limits import moment_system
+from tracker.limits.stationary_moments import Steady, largest_step
+from tracker.limits.switched_quadratic import read
 from tracker.scenario import with_settings
-from tracker.scenario.checks import checked
-from tracker.skew import switching
+from tracker.scenario.validation import checked
+from tracker.skew import switched_moments
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 A = tracker.load(SCENARIOS / "example_a.toml")
@@ -175,13 +175,13 @@ def test_the_algorithm_is_the_table(n: int) -> None:
     # the table's last column: with x_{k+1} the factors of the step change places
     problem = read(scenario, "skewed", "moments")
     E = mutant_increment(problem)
-    v = np.linalg.matrix_power(np.eye(len(E)) + E, n) @ system.start(problem)
-    np.testing.assert_allclose(system.split(problem, v)[1].sum(axis=0), lagged, rtol=0, atol=DIGIT_12)
+    v = np.linalg.matrix_power(np.eye(len(E)) + E, n) @ moment_system.start(problem)
+    np.testing.assert_allclose(moment_system.split(problem, v)[1].sum(axis=0), lagged, rtol=0, atol=DIGIT_12)
 
 
 def mutant_increment(problem: object) -> np.ndarray:
-    move = problem.epsilon * system.drift(problem) + problem.epsilon**2 * system.square(problem)
-    mix = problem.alpha * system.mixing(problem)
+    move = problem.epsilon * moment_system.drift(problem) + problem.epsilon**2 * moment_system.square(problem)
+    mix = problem.alpha * moment_system.mixing(problem)
     return move + mix + move @ mix
 
 
@@ -199,8 +199,8 @@ def test_the_leading_constants() -> None:
     E = mutant_increment(problem)
     for _ in range(20):
         E = 2 * E + E @ E
-    v = system.start(problem)
-    lagged = system.split(problem, v + E @ v)[1].sum(axis=0)
+    v = moment_system.start(problem)
+    lagged = moment_system.split(problem, v + E @ v)[1].sum(axis=0)
     np.testing.assert_allclose(n * (lagged - limit.mean), [-0.870100486230, 0.456867805978], rtol=0, atol=2e-5)
 
 
@@ -274,7 +274,7 @@ def test_the_limit_by_integration() -> None:
             dPi[i] += 2 / problem.beta * p[i] * np.eye(2) + sum(G[j, i] * Pi[j] for j in range(3))
         return np.concatenate([dp, dmu.ravel(), dPi.ravel()])
 
-    path = solve_ivp(slope, (0, 1.5), system.start(problem), "DOP853", rtol=1e-13, atol=1e-15)
+    path = solve_ivp(slope, (0, 1.5), moment_system.start(problem), "DOP853", rtol=1e-13, atol=1e-15)
     found = limits.moments(scenario, "s", 1.5)
     np.testing.assert_allclose(found.second_by_mode.ravel(), path.y[9:, -1], rtol=0, atol=1e-12)
     np.testing.assert_allclose(found.mean_by_mode.ravel(), path.y[3:9, -1], rtol=0, atol=1e-12)
@@ -310,12 +310,12 @@ def test_structured_agrees_with_dense(monkeypatch: pytest.MonkeyPatch) -> None:
 
     dense = everything()
     pairs = [limits.two_time(scenario, "s", 0.5, 1.0, of=of) for of in ("limit", "algorithm")]
-    monkeypatch.setattr(system, "DENSE", 0)
+    monkeypatch.setattr(moment_system, "DENSE", 0)
     halves = everything()
     for one, other in zip(dense, halves, strict=True):
         for field, value in vars(one).items():
             np.testing.assert_allclose(vars(other)[field], value, rtol=1e-9, atol=1e-11, err_msg=field)
-    monkeypatch.setattr(switching, "MOST_UNKNOWNS", 0)
+    monkeypatch.setattr(switched_moments, "MOST_UNKNOWNS", 0)
     for one, other in zip(dense, everything(), strict=True):
         for field, value in vars(one).items():
             np.testing.assert_allclose(vars(other)[field], value, rtol=1e-9, atol=1e-11, err_msg=field)
@@ -338,7 +338,7 @@ def test_the_largest_step_is_found_in_twenty_dimensions() -> None:
     chain = {"alpha": 2e-3, "Q": [[-1.0, 1.0], [1.0, -1.0]]}
     scenario = A.replace(modes=modes, samplers=[sampler], start=[0.0] * N, chain=chain)
     problem = read(scenario, "s", "stationary")
-    assert system.size(problem) > system.DENSE
+    assert moment_system.size(problem) > moment_system.DENSE
     assert largest_step(problem, "alpha") == pytest.approx(2.0 / 5.75, rel=1e-9)
     best = limits.best_step(scenario, "s")
     around = [
@@ -493,7 +493,7 @@ def test_one_mode_needs_no_chain_and_beta_may_be_infinite() -> None:
 
 
 def test_names_are_functions_whichever_file_was_read_first() -> None:
-    import tracker.limits.moments  # noqa: F401  (the file would hide the function of its name)
+    import tracker.limits.exact_moments  # noqa: F401  (the file would hide the function of its name)
 
     for name in ("moments", "regimes", "skew_gain", "stationary", "best_step", "two_time"):
         assert callable(getattr(limits, name))

@@ -13,15 +13,15 @@ from typer.testing import CliRunner
 import tracker
 from tracker import limits, skew
 from tracker.cli import app
-from tracker.reports import diagnostics
 from tracker.reports.exhibit import Exhibit
-from tracker.reports.regime import exhibit as regime_exhibit
-from tracker.reports.verdict import verdict
-from tracker.reports.view import View
-from tracker.runs.reading import open_run
+from tracker.reports.exhibits import diagnostics
+from tracker.reports.exhibits.best_step import exhibit as regime_exhibit
+from tracker.reports.run_view import View
+from tracker.reports.verdict_box import verdict
+from tracker.runs.run_reading import open_run
 from tracker.scenario import switched_systems, warnings
-from tracker.scenario.checks import checked
-from tracker.skew import switching
+from tracker.scenario.validation import checked
+from tracker.skew import switched_moments
 
 TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
 FLIP = np.array([[-1.0, 1.0], [1.0, -1.0]])
@@ -95,7 +95,7 @@ def test_the_least_threshold_over_all_ratios(K: float, printed: float) -> None:
     def threshold(log_ratio: float) -> float:
         def growth(s: float) -> float:
             A = (np.eye(2) + s * TURN) @ np.array([np.diag([K, 1.0]), np.diag([1.0, K])])
-            return switching.abscissa(switching.generator(A, FLIP, float(np.exp(log_ratio))))
+            return switched_moments.abscissa(switched_moments.generator(A, FLIP, float(np.exp(log_ratio))))
 
         return float(brentq(growth, 0.8 * printed, 1.5 * printed))
 
@@ -126,7 +126,7 @@ def test_without_skew_the_step_alone_decides() -> None:
 def test_the_way_of_large_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = world(10.0, 2.0, 10.0, 1e-3)
     dense = limits.stability(scenario, "turning")
-    monkeypatch.setattr(switching, "MOST_UNKNOWNS", 0)
+    monkeypatch.setattr(switched_moments, "MOST_UNKNOWNS", 0)
     other = limits.stability(scenario, "turning")
     assert (other.radius, other.abscissa) == pytest.approx((dense.radius, dense.abscissa), rel=1e-9)
     row = switched_systems(scenario)[0]

@@ -14,12 +14,12 @@ from scipy.optimize import minimize
 from test_scenarios import run_interpreted
 
 import tracker
-from tracker.bins import WAIT_BITS, bin_edges
 from tracker.costs import COSTS, base
-from tracker.costs.table import LARGEST_DATA, DataFile, parse_table, read_data
+from tracker.costs.csv_rows import LARGEST_DATA, DataFile, parse_table, read_data
+from tracker.engine.bins import WAIT_BITS, bin_edges
+from tracker.engine.simulate import prepare
 from tracker.metrics.accuracy import Classes, accuracy, accuracy_waits
 from tracker.scenario import ScenarioError, build_modes, with_settings
-from tracker.simulate import prepare
 
 FOLDER = Path(__file__).parents[1] / "scenarios"
 DATA = FOLDER / "breast_cancer.csv"

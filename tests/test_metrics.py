@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracker
-from tracker.bins import WAIT_BITS, bin_edges, bin_of, lower_edge
+from tracker.engine.bins import WAIT_BITS, bin_edges, bin_of, lower_edge
 from tracker.metrics.averages import (
     curve_over_trials,
     final_moments,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 
-from tracker.metrics.distances import tabulated, w1
+from tracker.metrics.wasserstein import tabulated, w1
 
 IDENTITY = 1e-12
 TABULATED = (

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from tracker.metrics.accuracy import accuracy_waits
+from tracker.metrics.after_switch import compare_waits, pooled_mean
 from tracker.metrics.averages import Average
-from tracker.metrics.effective import effective_draws
+from tracker.metrics.effective_size import effective_draws
 from tracker.metrics.paired import gap_closed, ratio_of_averages
 from tracker.metrics.recovery import median_of, others, recovery
-from tracker.metrics.switches import compare_waits, pooled_mean
 
 EDGES = np.arange(41)
 

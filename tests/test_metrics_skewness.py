@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tracker.metrics.averages import Budget, distance_to_nearest, running_mean
-from tracker.metrics.skewness import noise_ratio, rms, share_at_bounds
+from tracker.metrics.skew_matrix import noise_ratio, rms, share_at_bounds
 
 IDENTITY = 1e-12
 

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from tracker.bins import WAIT_BITS, bin_edges, bin_of
+from tracker.engine.bins import WAIT_BITS, bin_edges, bin_of
+from tracker.metrics.after_switch import compare_waits, mean_per_step, mixed_mean, pooled_mean, restricted_mean
 from tracker.metrics.paired import difference
 from tracker.metrics.recovery import survival
-from tracker.metrics.switches import compare_waits, mean_per_step, mixed_mean, pooled_mean, restricted_mean
 
 IDENTITY = 1e-12
 SIGMAS = 4.9  # two-sided false alarm 1e-6

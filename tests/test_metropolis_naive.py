@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tracker.costs.quadratic import Quadratic
-from tracker.references.metropolis import Proposal, _stream, _walk
+from tracker.references.metropolis_hastings import Proposal, _stream, _walk
 from tracker.streams import NOISE
 
 CURVATURE = np.array([[2.0, 0.6], [0.6, 1.0]])

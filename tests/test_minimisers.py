@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from tracker.costs import COSTS, base, minimisers
-from tracker.costs.minimisers import global_minimisers
-from tracker.costs.nearby import neighbour
+from tracker.costs import COSTS, base
+from tracker.costs.minimise import search as minimisers
+from tracker.costs.minimise.local import neighbour
+from tracker.costs.minimise.search import global_minimisers
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import tracker
-from tracker.reports.view import View
+from tracker.reports.run_view import View
 from tracker.runs import CorruptRun
-from tracker.runs.status import status_of
+from tracker.runs.run_status import status_of
 
 OLD = Path(__file__).parent / "data" / "run_of_version_0.1.0"
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tests.test_limits_means import pair
-from tracker.convergence import ladder, order_only
-from tracker.limits.coupling import coupled, coupled_together
+from tracker.convergence import order_only, step_ladder
+from tracker.limits.coupled_levels import coupled, coupled_together
 from tracker.scenario import Scenario, load, parse
 
 SCENARIOS = Path(__file__).parent.parent / "scenarios"
@@ -36,8 +36,8 @@ def test_steps_per_unit_of_time_need_not_be_whole() -> None:
         coupled_together(scenario, "s", [lambda theta: theta[:, 0]], [0.35], levels, 200, against="limit")
 
 
-def long_ladder(scenario: Scenario, first: int) -> ladder.Ladder:
-    return ladder.Ladder(scenario, "s", 1.0, tuple(first * 2**rung for rung in range(5)))
+def long_ladder(scenario: Scenario, first: int) -> step_ladder.Ladder:
+    return step_ladder.Ladder(scenario, "s", 1.0, tuple(first * 2**rung for rung in range(5)))
 
 
 def test_trials_and_then_levels_are_cut_by_the_cost_of_a_path() -> None:

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 import tracker
 from tracker.cli import app
+from tracker.engine.simulate import prepare
 from tracker.runs import RunDiffers, workers
 from tracker.scenario.plugins import PluginError
-from tracker.simulate import prepare
 
 SOURCE = '''
 from typing import Any, Literal, NamedTuple

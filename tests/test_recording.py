@@ -8,7 +8,7 @@ from interpreting import interpreted
 
 import tracker
 from tracker.costs.quadratic import Quadratic
-from tracker.loop import square_error
+from tracker.engine.loop import square_error
 from tracker.runs.summary import EXCESS, MEASURED, STEPS, per_step
 
 WORLD = tracker.parse("""

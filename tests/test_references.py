@@ -11,9 +11,9 @@ from scipy.special import ndtr
 
 import tracker
 from tracker import limits, references
-from tracker.references import lattice
-from tracker.references.lattice import integrate
-from tracker.references.posterior import law_of
+from tracker.references import lattice_integrals
+from tracker.references.exact_posterior import law_of
+from tracker.references.lattice_integrals import integrate
 from tracker.scenario import build_modes
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
@@ -232,7 +232,7 @@ def test_what_it_cannot_do_it_says(monkeypatch):
         references.posterior(ONE).cdf(2, 0.0)
     with pytest.raises(ValueError, match=r"polynomial of more than 2 variables: use references.metropolis"):
         references.posterior(polynomial("a^2 + b^2 + c^2", "a", "b", "c"))
-    monkeypatch.setattr(lattice, "MOST_POINTS", 20_000)
+    monkeypatch.setattr(lattice_integrals, "MOST_POINTS", 20_000)
     with pytest.raises(ValueError, match="too narrow for its extent: more than 20000 points"):
         integrate(lambda u: 1e16 * (u[:, 0] - 0.3) ** 2 + 1e-3 * u[:, 1] ** 2, 2, 500.0)
     with pytest.raises(ValueError, match="no exact law is known for int"):

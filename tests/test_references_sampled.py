@@ -10,8 +10,8 @@ import pytest
 import tracker
 from tracker import references
 from tracker.autocorrelation import autocovariance, mixing
-from tracker.references.calibration import TESTS, quantities
-from tracker.references.metropolis import _exchange, target
+from tracker.references.metropolis_hastings import _exchange, target
+from tracker.references.simulation_based_calibration import TESTS, quantities
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 SIGMAS = 4.9  # two-sided false alarm 1e-6 for each of the numbers compared

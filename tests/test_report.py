@@ -16,16 +16,16 @@ import pytest
 from interpreting import interpreted
 
 import tracker
-from tracker.costs.minimisers import Minimisers
-from tracker.reports import diagnostics
+from tracker.costs.minimise.search import Minimisers
 from tracker.reports.drawing import FORMATS, figure_bytes
 from tracker.reports.exhibit import Answer, Exhibit, Listing, Omitted, Section, Shown, Table, Verdict
-from tracker.reports.page import render
-from tracker.reports.report import exhibits, report
+from tracker.reports.exhibits import diagnostics
+from tracker.reports.html_page import render
+from tracker.reports.run_page import exhibits, report
+from tracker.reports.run_view import View
 from tracker.reports.style import COLOURS, INK, MODES, MUTED, figure, legend, looks
-from tracker.reports.verdict import verdict
-from tracker.reports.view import View
-from tracker.runs import seals
+from tracker.reports.verdict_box import verdict
+from tracker.runs import page_seals
 
 ROOT = Path(__file__).parents[1]
 KEYS = [
@@ -208,7 +208,7 @@ def test_the_command_gives_the_same_page_in_another_process_and_each_figure_alon
         "svg",
     ]
     done = subprocess.run(command, check=True, env=env, timeout=600, capture_output=True, text=True)
-    assert (tmp_path / "p.html").read_bytes() == seals.with_seal(page.encode(), "html")
+    assert (tmp_path / "p.html").read_bytes() == page_seals.with_seal(page.encode(), "html")
     keys = [key for key in KEYS if key != "running-mean"]
     assert done.stdout.splitlines() == [
         str(tmp_path / "p.html"),
@@ -236,8 +236,8 @@ def test_hostile_strings_in_a_scenario_stay_text(run: tracker.Run) -> None:
     source = run.scenario.toml() + "".join(f"# {text}\n" for text in printable if "\u2028" not in text)
     hostile = run.scenario.replace(description=" | ".join(HOSTILE)).written_as(source)
     view = View(tracker.Run(hostile, run.summary, run.arrays, run.problem))
-    from tracker.reports import provenance
-    from tracker.reports.report import overview, subtitle
+    from tracker.reports.exhibits import provenance
+    from tracker.reports.run_page import overview, subtitle
 
     text = render(view.scenario.name, subtitle(view), [Section("", (), (overview(view),)), provenance.section(view)])
     words = "".join(assert_harmless(text).words)
@@ -447,7 +447,7 @@ def test_a_well_that_the_search_misses_is_told(monkeypatch: pytest.MonkeyPatch) 
     a = -0.9533  # 4 a (a^2 - 1) = 0.35
     depth = (a**2 - 1) ** 2 - 0.35 * a
     shallow = Minimisers(np.array([[a]]), depth, settled=True, wells=np.array([[a]]), depths=np.array([depth]))
-    monkeypatch.setattr("tracker.scenario.build.global_minimisers", lambda *_: shallow)
+    monkeypatch.setattr("tracker.scenario.builders.global_minimisers", lambda *_: shallow)
     missed = interpreted(tracker.parse(text))
     assert missed.arrays["excess"].min() == pytest.approx(-0.7, abs=0.02)  # some record is near the bottom
     assert "wells has a deeper minimum than was found: hot was recorded at θ = (1.0" in warnings_of(missed)

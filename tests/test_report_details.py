@@ -16,12 +16,12 @@ from matplotlib.layout_engine import LayoutEngine
 
 import tracker
 from tracker import limits, skew
-from tracker.reports import diagnostics, dwells, one_trial, provenance, regime
 from tracker.reports.drawing import FORMATS, figure_bytes
 from tracker.reports.exhibit import Exhibit, Listing, Shown
+from tracker.reports.exhibits import best_step, diagnostics, dwells, one_trial, provenance
+from tracker.reports.run_view import View
 from tracker.reports.style import figure
-from tracker.reports.verdict import verdict
-from tracker.reports.view import View
+from tracker.reports.verdict_box import verdict
 
 ROOT = Path(__file__).parents[1]
 
@@ -160,7 +160,7 @@ def _diagnosed(view: View) -> str:
 
 
 def regime_of(scenario: tracker.Scenario) -> Exhibit:
-    found = regime.exhibit(viewed(scenario))
+    found = best_step.exhibit(viewed(scenario))
     assert isinstance(found, Exhibit)
     figure_bytes(found.figure, "svg")
     return found

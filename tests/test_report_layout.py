@@ -17,13 +17,13 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import tracker
-from tracker.reports import one_trial
 from tracker.reports.drawing import figure_bytes
 from tracker.reports.exhibit import Exhibit
-from tracker.reports.report import exhibits, report
+from tracker.reports.exhibits import one_trial
+from tracker.reports.run_page import exhibits, report
+from tracker.reports.run_view import View
 from tracker.reports.style import LONGEST_NAME, SETTINGS, figure, legend, names_below, shortened
-from tracker.reports.verdict import smallest
-from tracker.reports.view import View
+from tracker.reports.verdict_box import smallest
 
 BASE = tracker.load(Path(__file__).parents[1] / "scenarios" / "example_a.toml")
 TOUCHING = 0.5  # pixels that boxes may share: they hold the room of letters that are not there

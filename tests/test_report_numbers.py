@@ -16,24 +16,23 @@ from test_sweep_page import ALPHA, LUCK, swept
 import tracker
 from tracker.chain import DwellCounts
 from tracker.convergence.verdict import Observable
-from tracker.reports import (
-    basins,
+from tracker.formatting import interval, percent
+from tracker.reports import limit_page, paper_figures
+from tracker.reports.best_of_sweep import contests
+from tracker.reports.exhibit import Exhibit
+from tracker.reports.exhibits import (
+    best_step,
     dwells,
     error_over_time,
-    limit,
-    paper_figures,
-    regime,
     running_mean,
     skew_path,
     switches,
+    time_in_target,
 )
-from tracker.reports.contests import contests
-from tracker.reports.exhibit import Exhibit
+from tracker.reports.run_view import View
 from tracker.reports.style import figure
 from tracker.reports.sweep_verdict import did_it_track as sweep_did_it_track
-from tracker.reports.verdict import did_it_track, which_sampler
-from tracker.reports.view import View
-from tracker.reports.words import interval, percent
+from tracker.reports.verdict_box import did_it_track, which_sampler
 from tracker.runs.summary import ERROR, INSIDE, STEPS
 
 IDENTITY = 1e-12
@@ -127,7 +126,7 @@ def ends_of_share(mean: float, reach: float) -> list[float]:
 def test_the_bars_of_the_right_basin_are_students(base: tracker.Run) -> None:
     """Five trials of the first sampler count, so four degrees of freedom; six of the others."""
     view = without_one(base)
-    shown = basins.exhibit(view)
+    shown = time_in_target.exhibit(view)
     assert isinstance(shown, Exhibit)
     drawn = bars(shown.figure.axes[0])
     assert len(drawn) == 2
@@ -142,8 +141,8 @@ def test_the_bars_of_the_right_basin_are_students(base: tracker.Run) -> None:
 
 def test_the_bars_of_many_modes_are_students(base: tracker.Run) -> None:
     view = without_one(base)
-    shares = {name: basins.by_mode(view, name) for name in view.names}
-    drawn = bars(basins._lines(view, shares).axes[0])
+    shares = {name: time_in_target.by_mode(view, name) for name in view.names}
+    drawn = bars(time_in_target._lines(view, shares).axes[0])
     sums = base.arrays["by_mode"][LEFT, 0]
     mean, stderr = per_step_by_hand(sums[..., INSIDE], sums[..., STEPS])
     ends = np.array([ends_of_share(m, STUDENT[4] * s) for m, s in zip(mean, stderr, strict=True)])
@@ -255,7 +254,7 @@ def simple() -> tracker.Run:
 
 
 def regime_of(view: View) -> Exhibit:
-    found = regime.exhibit(view)
+    found = best_step.exhibit(view)
     assert isinstance(found, Exhibit)
     return found
 
@@ -413,7 +412,7 @@ def test_the_bars_of_a_limit_check_are_students_and_stop_above_0() -> None:
     """Standard errors 0.01 and 1 of five trials: the second bar reaches below 0, where a logarithmic axis has no place."""
     seen = Observable("E[theta]", 0.0, (0.5, 0.2), (0.01, 1.0), (0.5, -0.2), error_stderr=(0.01, 1.0))
     with figure() as drawn:
-        limit._draw(drawn.subplots(), 0, seen, np.array([0.2, 0.1]), 5)
+        limit_page._draw(drawn.subplots(), 0, seen, np.array([0.2, 0.1]), 5)
     ends = bars(drawn.axes[0])[0][..., 1]
     wanted = [[0.5 - 0.01 * STUDENT[4], 0.5 + 0.01 * STUDENT[4]], [0.001 * 0.2, 0.2 + STUDENT[4]]]
     np.testing.assert_allclose(ends, wanted, rtol=1e-8)  # digits of the table, after a difference

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import tracker
-from tracker import blocks, problem, simulate
-from tracker.loop import advance
+from tracker.engine import blocks, problem, simulate
+from tracker.engine.loop import advance
 from tracker.runs.netcdf import array_hash
 
 ROOT = Path(__file__).parents[1]
@@ -195,7 +195,8 @@ SMALL = SCENARIO.replace(trials=3, samplers=[SCENARIO.samplers[0]], intervention
 PROGRAM = """
 import json, sys
 import tracker, tracker.runs
-from tracker import compiled, problem
+from tracker import compiled
+from tracker.engine import problem
 problem.BASELINES.clear()  # each would be compiled
 run = tracker.run(tracker.load(sys.argv[1]), executor=1)
 print(json.dumps({"hash": run.summary["hash"], "folder": str(compiled.cache_folder())}))

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import tracker
-from tracker.convergence import implementation, ladder, residuals, sampling, step_tests
+from tracker.convergence import implementation_verdict, residuals, step_ladder, step_tests, trials
 from tracker.convergence.residuals import StepLaw, gather, joined, step_law
-from tracker.convergence.sampling import Engine
+from tracker.convergence.sentences import sight
 from tracker.convergence.statistics import Panel, Statistic
 from tracker.convergence.step_tests import Steps, judge_steps
+from tracker.convergence.trials import Engine
 from tracker.convergence.verdict import Residual, Sees
-from tracker.convergence.words import sight
 from tracker.scenario import with_settings
 
 ROOT = Path(__file__).parents[1]
@@ -33,12 +33,12 @@ import verdict_steps as power  # noqa: E402
 from verdict_models import example_a, models  # noqa: E402
 
 Array = NDArray[np.float64]
-LEVEL, DELTA = implementation.STEPS, 0.05
+LEVEL, DELTA = implementation_verdict.STEPS, 0.05
 A = example_a(gradient_noise=True)
 
 
 def law_of(scenario: tracker.Scenario) -> tuple[StepLaw, int]:
-    rungs = ladder.build(scenario)
+    rungs = step_ladder.build(scenario)
     return step_law(rungs), rungs.steps[0]
 
 
@@ -253,19 +253,17 @@ def test_faults_of_the_compiled_engine_at_default_settings() -> None:
 
 
 def test_watching_changes_no_path_and_keeps_shards_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    rungs = ladder.build(A)
+    rungs = step_ladder.build(A)
     panel = Panel((), (Statistic("mean"),), ("one", "two"))
     alone = Engine(rungs, panel, 300, [0], workers=1).run(0)
     law = step_law(rungs)
     watched = Engine(rungs, panel, 300, [0], workers=1).run(0, law)
     assert watched.steps is not None
     np.testing.assert_array_equal(watched.mean, alone.mean)
-    monkeypatch.setattr(sampling, "WATCHED_FLOATS", 9 * 5 * 20)
+    monkeypatch.setattr(trials, "WATCHED_FLOATS", 9 * 5 * 20)
     sizes: list[int] = []
-    honest = sampling.gather
-    monkeypatch.setattr(
-        sampling, "gather", lambda law, theta, mode: sizes.append(len(theta)) or honest(law, theta, mode)
-    )
+    honest = trials.gather
+    monkeypatch.setattr(trials, "gather", lambda law, theta, mode: sizes.append(len(theta)) or honest(law, theta, mode))
     small = Engine(rungs, panel, 300, [0], workers=1).run(0, law)
     assert set(sizes) == {20}
     assert small.steps is not None
@@ -300,15 +298,15 @@ TEMPERED = {"kind": "tempered", "noise_step": 0.01, "noise_bounds": [0.5, 2.0]}
 )
 def test_a_law_that_is_not_known_is_named(scenario: tracker.Scenario, said: str) -> None:
     fixed = next(keys for keys in scenario.samplers if said != "comes from data" or keys.kind == "langevin")
-    rungs = ladder.Ladder(scenario.replace(samplers=[fixed]), fixed.name, 1.0, (8, 16, 32))
-    watched = implementation.watch(rungs)
+    rungs = step_ladder.Ladder(scenario.replace(samplers=[fixed]), fixed.name, 1.0, (8, 16, 32))
+    watched = implementation_verdict.watch(rungs)
     assert watched.law is None
     assert said in watched.reason
 
 
 def test_paths_too_long_to_be_kept_are_not_watched() -> None:
-    rungs = ladder.build(A)
-    assert "too many" in implementation.watch(replace(rungs, steps=(10**8, 2 * 10**8))).reason
+    rungs = step_ladder.build(A)
+    assert "too many" in implementation_verdict.watch(replace(rungs, steps=(10**8, 2 * 10**8))).reason
 
 
 def test_what_was_seen_is_said() -> None:
@@ -319,13 +317,13 @@ def test_what_was_seen_is_said() -> None:
 
 
 def test_rare_jumps_are_not_tested_and_a_note_says_so() -> None:
-    slow = ladder.build(with_settings(A, ["chain.alpha=1e-7"]), epsilons=[1 / 8, 1 / 16, 1 / 32], horizon=1.0)
-    watched = implementation.watch(slow)
+    slow = step_ladder.build(with_settings(A, ["chain.alpha=1e-7"]), epsilons=[1 / 8, 1 / 16, 1 / 32], horizon=1.0)
+    watched = implementation_verdict.watch(slow)
     tally = Engine(slow, Panel((), (Statistic("mean"),), ("one", "two")), 400, [0], workers=1).run(0, watched.law)
-    found = implementation.judge(tally, None, 0, 0.2, watched, "no law")
+    found = implementation_verdict.judge(tally, None, 0, 0.2, watched, "no law")
     assert found.verdict == "confirmed"
     assert found.sees.rate is None
     assert any("rate of jumps is not tested" in note for note in found.notes)
     with faults.noise_times(1.3):
         tally = Engine(slow, Panel((), (Statistic("mean"),), ("one", "two")), 400, [0], workers=1).run(0, watched.law)
-    assert implementation.judge(tally, None, 0, 0.2, watched, "no law").verdict == "rejected"
+    assert implementation_verdict.judge(tally, None, 0, 0.2, watched, "no law").verdict == "rejected"

@@ -26,27 +26,27 @@ from faults import FailingDisk, Killings, disk, flipped, kept_entries, wait_unti
 from typer.testing import CliRunner
 
 import tracker
-from tracker import blocks, simulate
 from tracker.cli import app
-from tracker.loop import advance
+from tracker.engine import blocks, simulate
+from tracker.engine.loop import advance
 from tracker.runs import (
     CorruptRun,
     NothingComputed,
     RunDiffers,
     RunLocked,
+    atomic_files,
     checkpoints,
-    engines,
-    execution,
-    files,
+    executors,
     identity,
-    kept,
+    run_trials,
 )
-from tracker.runs.errors import FailedShard
-from tracker.runs.locking import LOCK, holder_of, living_holder, locked
-from tracker.runs.records import Manifest, read_journal
-from tracker.runs.scheduling import Schedule
-from tracker.runs.status import status_of
-from tracker.runs.storage import RunDirectory, Stored
+from tracker.runs import resumable as kept
+from tracker.runs.lock_file import LOCK, holder_of, living_holder, locked
+from tracker.runs.manifest import Manifest, read_journal
+from tracker.runs.run_directory import RunDirectory, Stored
+from tracker.runs.run_errors import FailedShard
+from tracker.runs.run_status import status_of
+from tracker.runs.shard_schedule import Schedule
 from tracker.runs.workers import Task
 
 ROOT = Path(__file__).parents[1]
@@ -61,7 +61,7 @@ FINISHED = ["manifest.json", "result.nc", "scenario.toml", "summary.json"]
 def no_signs_of_life() -> Iterator[None]:
     """They come by the clock, and steps to the disk are counted here."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(execution, "SECONDS_BETWEEN_SIGNS", 1e9)
+        patch.setattr(run_trials, "SECONDS_BETWEEN_SIGNS", 1e9)
         yield
 
 
@@ -107,8 +107,8 @@ def test_a_run_that_was_broken_off_goes_on_where_it_was(
     path = copy_of(broken_off, tmp_path)
     assert names(path) == ["checkpoints", "journal.jsonl", "manifest.json", "scenario.toml", "shards"]
     computed: list[int] = []
-    whole = engines.simulate
-    monkeypatch.setattr(engines, "simulate", lambda p, t, *o: computed.extend(t) or whole(p, t, *o))
+    whole = executors.simulate
+    monkeypatch.setattr(executors, "simulate", lambda p, t, *o: computed.extend(t) or whole(p, t, *o))
     run = tracker.run(SCENARIO, path, 2, resume=True, shard_size=4)  # cut as it was begun, whatever is asked for
     assert run.summary["hash"] == expected
     assert sorted(computed) == [3, 4, 5]
@@ -266,7 +266,7 @@ def test_every_step_to_the_disk_may_fail(tmp_path: Path, monkeypatch: pytest.Mon
     assert refused >= count - 4  # the removal of the lock and of what is temporary
 
 
-class NotingDisk(files.Disk):
+class NotingDisk(atomic_files.Disk):
     """Notes each step with the name it is about; what is synced is told by its inode, which a rename keeps."""
 
     def __init__(self) -> None:
@@ -313,18 +313,18 @@ def test_a_file_is_on_the_disk_before_it_gets_its_name(before: bytes | None, tmp
     if before is not None:
         path.write_bytes(before)
     with disk(used := NotingDisk()):
-        files.write_with(path, library)
+        atomic_files.write_with(path, library)
     temporary = used.steps[0][1]
     assert used.steps == [("fill", temporary), ("sync", whole(path)), ("rename", (temporary, path)), ("sync", folder)]
     assert temporary != path
     assert path.read_bytes() == b"from a library"
     with disk(used := NotingDisk()):
-        files.write_file(path, b"bytes")
+        atomic_files.write_file(path, b"bytes")
     temporary, renamed = used.steps[0][1], ("rename", (used.steps[0][1], path))
     opened = [("open xb", temporary), ("write", b"bytes")]
     assert used.steps == [*opened, ("sync", whole(path)), renamed, ("sync", folder)]
     with disk(used := NotingDisk()):
-        files.write_file(path, b"bytes", lasting=False)  # only whole or absent: nothing is synced
+        atomic_files.write_file(path, b"bytes", lasting=False)  # only whole or absent: nothing is synced
     assert [name for name, _ in used.steps] == ["open xb", "write", "rename"]
 
 
@@ -333,7 +333,7 @@ def test_a_line_is_on_the_disk_when_it_counts(tmp_path: Path) -> None:
     path, folder = tmp_path / "journal", tmp_path.stat().st_ino
     for line, last in ((b"one", [("sync", folder)]), (b"two", [])):
         with disk(used := NotingDisk()):
-            files.append(path, line)
+            atomic_files.append(path, line)
         assert used.steps == [("open ab", path), ("write", line), ("sync", whole(path)), *last]
     assert path.read_bytes() == b"onetwo"
 
@@ -375,7 +375,7 @@ def test_a_result_that_does_not_read_back_is_refused_and_the_shards_are_kept(
     assert len(kept_entries(path)) == 2
     assert json.loads((path / "manifest.json").read_text())["complete"] is False
     monkeypatch.setattr(xarray.Dataset, "to_netcdf", write_quickly)
-    monkeypatch.setattr(engines, "simulate", pytest.fail)
+    monkeypatch.setattr(executors, "simulate", pytest.fail)
     assert tracker.run(TINY, path, 1, resume=True).summary["hash"] == expected
     assert names(path) == FINISHED
 
@@ -439,7 +439,7 @@ def check_flip_under_way(folder: Path, rng: random.Random) -> None:
         assert victim.name == "manifest.json"
     else:
         assert manifest is not None
-        kept = directory.take_over(PROBLEM, manifest, execution.shards_of(manifest))
+        kept = directory.take_over(PROBLEM, manifest, run_trials.shards_of(manifest))
         assert len(kept) in (1, 2)  # a flip may join two lines of the journal
         assert len(notices) >= 1
         if victim.parent.name == "shards":
@@ -545,14 +545,14 @@ def test_a_run_of_one_trial_is_resumed_inside_it(tmp_path: Path, monkeypatch: py
     scenario = SCENARIO.replace(trials=1, steps=2000)
     path = tmp_path / "run"
 
-    whole = engines.simulate
+    whole = executors.simulate
 
     def breaks(problem: Any, trials: Any, progress: Any, _: Any, keeper: Any) -> Any:
         looks = iter(range(12))
         return whole(problem, trials, progress, lambda: next(looks, None) is None, keeper)
 
     with monkeypatch.context() as patch:
-        patch.setattr(engines, "simulate", breaks)
+        patch.setattr(executors, "simulate", breaks)
         with pytest.raises(NothingComputed):  # each of the three attempts went on from the last
             tracker.run(scenario, path, 1, notice=lambda _: None)
     assert names(path / "checkpoints") == ["000000.npz"]
@@ -561,7 +561,7 @@ def test_a_run_of_one_trial_is_resumed_inside_it(tmp_path: Path, monkeypatch: py
     assert said[1] == f"{100 * parts[0]:.3g} % done, 0 of 1 trial kept (0 of 1 shard)"
     whole_calls, told = [], list[float]()
     monkeypatch.setattr(simulate, "advance", lambda *given: whole_calls.append(given[8].start) or advance(*given))
-    monkeypatch.setattr(engines, "simulate", lambda p, t, _, *rest: whole(p, t, told.append, *rest))
+    monkeypatch.setattr(executors, "simulate", lambda p, t, _, *rest: whole(p, t, told.append, *rest))
     run = tracker.run(scenario, path, 1, resume=True)
     assert min(start for start in whole_calls if start > 0) > 1000
     assert parts == [told[0] / sum(told)] * 3  # the first that a shard tells is what it need not compute again
@@ -576,15 +576,15 @@ def test_what_a_snapshot_holds_is_no_progress_of_this_process(
     engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of two shards one is kept, and of the other a snapshot: a resume begins there, and only what is new comes on top."""
-    scenario, path, whole = SCENARIO.replace(trials=2, steps=2000), tmp_path / "run", engines.simulate
+    scenario, path, whole = SCENARIO.replace(trials=2, steps=2000), tmp_path / "run", executors.simulate
 
     def breaks(problem: Any, trials: Any, progress: Any, cancelled: Any, keeper: Any) -> Any:
         looks = iter(range(30 if 1 in trials else 10**6))
         return whole(problem, trials, progress, lambda: next(looks, None) is None, keeper)
 
     with monkeypatch.context() as patch:
-        patch.setattr(engines, "simulate", breaks)
-        patch.setattr("tracker.runs.scheduling.ATTEMPTS", 1)
+        patch.setattr(executors, "simulate", breaks)
+        patch.setattr("tracker.runs.shard_schedule.ATTEMPTS", 1)
         tracker.run(scenario, path, 1, shard_size=1, notice=lambda _: None)
     begun = status_of(path).part
     assert 0.5 < begun < 1.0
@@ -598,8 +598,8 @@ def test_what_a_snapshot_holds_is_no_progress_of_this_process(
         first = iter([True])
         return whole(problem, trials, add, *rest)
 
-    monkeypatch.setattr(engines, "simulate", waits)
-    monkeypatch.setattr(execution, "SECONDS_BETWEEN_SIGNS", 0.1)
+    monkeypatch.setattr(executors, "simulate", waits)
+    monkeypatch.setattr(run_trials, "SECONDS_BETWEEN_SIGNS", 0.1)
     told, signs = list[float](), list[tuple[float, ...]]()
     monkeypatch.setattr(RunDirectory, "tell_progress", lambda _, *sign: signs.append(sign[:3]))
 
@@ -622,7 +622,7 @@ def test_what_a_snapshot_holds_is_no_progress_of_this_process(
 def test_a_shard_that_fails_three_times_is_left_out_and_can_be_tried_again(
     expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole, calls = engines.simulate, []
+    whole, calls = executors.simulate, []
 
     def fails(problem: Any, trials: Any, *others: Any) -> Any:
         calls.append(list(trials))
@@ -633,7 +633,7 @@ def test_a_shard_that_fails_three_times_is_left_out_and_can_be_tried_again(
     (tmp_path / "x.toml").write_text(SCENARIO.toml())
     arguments = ["run", str(tmp_path / "x.toml"), "--out", str(tmp_path / "run"), "--quiet", "--workers", "2"]
     with monkeypatch.context() as patch:
-        patch.setattr(engines, "simulate", fails)
+        patch.setattr(executors, "simulate", fails)
         done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 5
     assert "left out after 3 failures: trials 2 to 2: MemoryError: planted" in done.stderr
@@ -649,7 +649,7 @@ def test_a_shard_that_fails_three_times_is_left_out_and_can_be_tried_again(
     assert json.loads(again.stdout)["hash"] == expected
     assert names(tmp_path / "run") == FINISHED
     with monkeypatch.context() as patch:
-        patch.setattr(engines, "simulate", lambda *_: 1 / 0)
+        patch.setattr(executors, "simulate", lambda *_: 1 / 0)
         with pytest.raises(NothingComputed, match="ZeroDivisionError"), pytest.warns(RuntimeWarning, match="left out"):
             tracker.run(TINY, executor=1)
 

@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 
 import tracker
 from tracker.cli import app
-from tracker.runs import CorruptRun, RunExists, execution, files, open_run
-from tracker.runs.result import DIMENSIONS
-from tracker.scenario import reading, with_settings
+from tracker.runs import CorruptRun, RunExists, atomic_files, open_run, run_trials
+from tracker.runs.run_result import DIMENSIONS
+from tracker.scenario import toml_text, with_settings
 
 ROOT = Path(__file__).parents[1]
 # compiled; test_scenarios runs all of them in the interpreter
@@ -251,14 +251,14 @@ def test_a_half_written_result_never_gets_its_name(
 def test_a_file_is_old_or_new_but_never_half(
     error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files.write_file(tmp_path / "x", b"old")
+    atomic_files.write_file(tmp_path / "x", b"old")
 
     def fails(_: int) -> None:
         raise error
 
-    monkeypatch.setattr(files.os, "fsync", fails)
+    monkeypatch.setattr(atomic_files.os, "fsync", fails)
     with pytest.raises(type(error)):
-        files.write_file(tmp_path / "x", b"new")
+        atomic_files.write_file(tmp_path / "x", b"new")
     assert (tmp_path / "x").read_bytes() == b"old"
     assert listing(tmp_path) == ["x"]
 
@@ -273,7 +273,7 @@ def test_a_scenario_that_cannot_be_prepared_takes_nothing_with_it(
         raise tracker.ScenarioError(["modes[0]: no minimum found"])
 
     with monkeypatch.context() as patch:
-        patch.setattr(execution, "prepare", cannot)
+        patch.setattr(run_trials, "prepare", cannot)
         with pytest.raises(tracker.ScenarioError):
             tracker.run(small, tmp_path / "run", 1, replace=True)
         with pytest.raises(tracker.ScenarioError):
@@ -427,7 +427,7 @@ def test_modes_of_different_families_run_together() -> None:
 
 def interrupted(**changes: Any) -> tracker.Run:
     content = {key: part for key, part in SCENARIO.content().items() if key != "chain"}
-    text = reading.written(content | {"record_every": 1, "burn_in": 0} | changes)
+    text = toml_text.written(content | {"record_every": 1, "burn_in": 0} | changes)
     return tracker.run(tracker.parse(text), executor=1)
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tracker import skew
 from tracker.costs.base import gradient, value
-from tracker.costs.descents import expected_hessian
+from tracker.costs.minimise.descent import expected_hessian
 from tracker.scenario import (
     Limits,
     Mode,
@@ -35,7 +35,7 @@ from tracker.scenario import (
     with_settings,
 )
 from tracker.scenario.forecast import arrays_of
-from tracker.scenario.reading import written
+from tracker.scenario.toml_text import written
 
 SCENARIOS = sorted((Path(__file__).parents[1] / "scenarios").glob("*.toml"))
 IDENTITY = 1e-12

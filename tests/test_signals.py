@@ -16,7 +16,7 @@ import pytest
 from faults import kept_entries, wait_until
 
 import tracker
-from tracker.cli import apart, signals
+from tracker.cli import own_thread, signals
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = ("trials=24", "steps=3_000_000", "record_every=100_000", "chain.alpha=0.02", 'chain.initial="stationary"')
@@ -94,7 +94,7 @@ HANGS = """
 import sys, time
 import tracker.cli as cli
 from tracker.cli import guard, program
-from tracker.cli.apart import apart
+from tracker.cli.own_thread import apart
 
 program.app.registered_commands[:] = [c for c in program.app.registered_commands if c.callback.__name__ != "limit"]
 
@@ -162,6 +162,6 @@ def _terminated() -> None:
 
 
 def test_what_work_apart_returns_and_raises_comes_through() -> None:
-    assert apart.apart(lambda: 3) == 3
+    assert own_thread.apart(lambda: 3) == 3
     with pytest.raises(ZeroDivisionError):
-        apart.apart(lambda: 1 // 0)
+        own_thread.apart(lambda: 1 // 0)

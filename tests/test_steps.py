@@ -15,13 +15,14 @@ from test_sweep_page import SKEWED, answer, swept
 import tracker
 from tracker import limits, skew
 from tracker.cli.run import print_summary
-from tracker.reports import compare, diagnostics, own_step, tuning
+from tracker.reports import own_best_step, run_vs_run, tuning
 from tracker.reports.exhibit import Exhibit, Omitted, Shown
-from tracker.reports.report import overview, sections
-from tracker.reports.steps import at_steps, evaluations, per_gradient
+from tracker.reports.exhibits import diagnostics
+from tracker.reports.run_page import overview, sections
+from tracker.reports.run_view import View
+from tracker.reports.step_notes import at_steps, evaluations, per_gradient
 from tracker.reports.sweep_page import sweep_report, tuning_table
-from tracker.reports.verdict import verdict
-from tracker.reports.view import View
+from tracker.reports.verdict_box import verdict
 from tracker.runs import sweep as carried_out
 
 H = [[4.0, 1.0], [1.0, 2.0]]
@@ -133,7 +134,7 @@ def test_an_error_per_gradient_is_that_of_another_alpha() -> None:
 def test_own_best_steps_are_the_exact_ones(copies: tracker.Run) -> None:
     """Two copies have one best step and one least error: at it they are level, whatever the file says."""
     best = limits.best_step(copies.scenario, "quick")
-    shown = own_step.own_steps(View(copies))
+    shown = own_best_step.own_steps(View(copies))
     assert isinstance(shown, Shown)
     rows = {row[0]: dict(zip(shown.table.columns, row, strict=True)) for row in shown.table.rows}
     for name in NAMES:
@@ -150,9 +151,9 @@ def test_a_best_step_that_is_refused_has_its_reason(copies: tracker.Run, monkeyp
     def refuse(*_: Any) -> None:
         raise ValueError("best_step: the error still falls at epsilon = 1e-9, so that no step is the best")
 
-    monkeypatch.setattr("tracker.limits.tracking.best_step", refuse)
+    monkeypatch.setattr("tracker.limits.best_constant_step.best_step", refuse)
     monkeypatch.setattr("tracker.limits.best_step", refuse, raising=False)
-    shown = own_step.own_steps(View(copies))
+    shown = own_best_step.own_steps(View(copies))
     assert isinstance(shown, Shown)
     assert all(
         row[-1] == "no best step: the error still falls at epsilon = 1e-9, so that no step is the best"
@@ -164,7 +165,7 @@ def test_a_best_step_that_is_refused_has_its_reason(copies: tracker.Run, monkeyp
 def test_costs_that_are_not_quadratic_are_sent_to_a_sweep() -> None:
     mode = {"cost": "polynomial", "variables": ["a"], "target": {"radius": 0.1}}
     modes = [{"name": "l", "formula": "(a - 1)^2", **mode}, {"name": "r", "formula": "(a + 1)^2", **mode}]
-    found = own_step.own_steps(View(interpreted(two_copies(modes=modes, start=[0.0], trials=2, steps=30))))
+    found = own_best_step.own_steps(View(interpreted(two_copies(modes=modes, start=[0.0], trials=2, steps=30))))
     assert isinstance(found, Omitted)
     assert 'sweep "samplers.*.epsilon"' in found.reason
 
@@ -172,18 +173,18 @@ def test_costs_that_are_not_quadratic_are_sent_to_a_sweep() -> None:
 def test_two_runs_are_compared_at_named_steps(copies: tracker.Run) -> None:
     samplers = [{"name": name, "kind": "langevin", "epsilon": 0.01, "beta": 10.0} for name in NAMES]
     other = interpreted(two_copies(samplers=samplers))
-    changes = compare.compare(copies, other)
-    line = compare.steps_line(copies, other)
+    changes = run_vs_run.compare(copies, other)
+    line = run_vs_run.steps_line(copies, other)
     assert (
         line
         == "At these steps: epsilon = 0.002 for careful, 0.05 for quick in the first run, epsilon = 0.01 for all in the second."
     )
-    exhibit = compare._exhibit(changes, View(copies), View(other))
+    exhibit = run_vs_run._exhibit(changes, View(copies), View(other))
     assert line in exhibit.caption
-    row = compare.steps(copies, other)[1]
+    row = run_vs_run.steps(copies, other)[1]
     assert (row["first"]["epsilon"], row["second"]["epsilon"]) == (0.05, 0.01)
     assert row["second"]["step_over_limit"] == pytest.approx(row["first"]["step_over_limit"] / 5)
-    assert compare.steps_line(copies, copies).endswith("0.05 for quick, in both runs.")
+    assert run_vs_run.steps_line(copies, copies).endswith("0.05 for quick, in both runs.")
 
 
 # --- sweeps
@@ -310,7 +311,7 @@ def test_per_gradient_meets_the_chain_that_runs_on() -> None:
 def test_the_json_and_the_terminal_of_a_sweep_hold_the_tuning(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from tracker.cli.show import console
+    from tracker.cli.printing import console
     from tracker.cli.sweep import described, print_tuning, tuning_of
 
     sweep = swept(curve, {"samplers.*.epsilon": [0.01, 0.02, 0.04]})
@@ -333,7 +334,7 @@ def test_the_json_and_the_terminal_of_a_sweep_hold_the_tuning(
 
 def test_the_numbers_of_a_sweep_are_those_of_its_arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every point is run again by itself; errors and their squares are averaged from the recorded points by hand."""
-    monkeypatch.setattr("tracker.runs.sweeping.run", lambda scenario, *_, **__: interpreted(scenario))
+    monkeypatch.setattr("tracker.runs.sweep_running.run", lambda scenario, *_, **__: interpreted(scenario))
     scenario = two_copies(record_every=1, trials=4, steps=60, burn_in=7)
     sweep = carried_out(scenario.replace(sweep={"chain.alpha": [0.03, 0.1], "samplers.*.epsilon": [0.01, 0.05]}))
     minima = np.array([[1.0, 1.0], [-1.0, -1.0]])
@@ -365,8 +366,8 @@ def test_the_numbers_of_a_sweep_are_those_of_its_arrays(tmp_path: Path, monkeypa
 
 def test_a_limit_that_takes_seconds_is_left_to_the_page(copies: tracker.Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where every observation has a Hessian of its own, the summary does without; the page does not."""
-    from tracker.costs.nearby import Hessians
-    from tracker.runs import steps
+    from tracker.costs.minimise.local import Hessians
+    from tracker.runs import step_sizes as steps
 
     monkeypatch.setattr(steps, "linearised", lambda *_: [Hessians(np.array([H, H]), cyclic=False)])
     assert all(

@@ -22,9 +22,9 @@ from typer.testing import CliRunner
 
 import tracker
 from tracker.cli import app
-from tracker.runs import axes_of, points_of, sweeping
-from tracker.runs.locking import living_holder, locked
-from tracker.runs.storage import RunDirectory
+from tracker.runs import axes_of, points_of, sweep_running
+from tracker.runs.lock_file import living_holder, locked
+from tracker.runs.run_directory import RunDirectory
 from tracker.scenario import with_settings
 
 ROOT = Path(__file__).parents[1]
@@ -215,7 +215,7 @@ def test_a_picture_or_page_that_is_not_drawn_hides_no_results(
     with monkeypatch.context() as patch:
         patch.delenv("TRACKER_NO_REPORT")
         patch.setattr("tracker.cli.sweep.write_picture", fails if broken == "picture" else lambda *_: "a caption")
-        patch.setattr(sweeping.Sweep, "report", fails)
+        patch.setattr(sweep_running.Sweep, "report", fails)
         found, as_json = invoke(*command), invoke(*command, "--resume", "--json")
     for result in (found, as_json):
         assert result.exit_code == code
@@ -262,7 +262,7 @@ def test_a_killed_sweep_is_resumed_without_computing_again(done: tuple[Path, Any
 
 def test_ctrl_c_tells_the_command_that_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.toml").write_text(small(chain__alpha=[0.01, 0.02, 0.03]).toml())
-    whole = sweeping.run
+    whole = sweep_running.run
 
     def interrupted(scenario: tracker.Scenario, *args: Any, **options: Any) -> tracker.Run:
         if scenario.chain is not None and scenario.chain.alpha == 0.02:
@@ -270,7 +270,7 @@ def test_ctrl_c_tells_the_command_that_continues(tmp_path: Path, monkeypatch: py
         return whole(scenario, *args, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(sweeping, "run", interrupted)
+        patch.setattr(sweep_running, "run", interrupted)
         stopped = invoke("sweep", tmp_path / "a.toml", "--out", tmp_path / "out", "--set", "trials=3", "--quiet")
     assert stopped.exit_code == 130
     line = stopped.stderr.splitlines()[-1]
@@ -283,7 +283,7 @@ def test_ctrl_c_tells_the_command_that_continues(tmp_path: Path, monkeypatch: py
 def test_a_failing_point_leaves_a_gap_and_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = small(chain__alpha=[0.01, 0.02, 0.03])
     (tmp_path / "a.toml").write_text(scenario.toml())
-    whole = sweeping.run
+    whole = sweep_running.run
 
     def fails(scenario: tracker.Scenario, *args: Any, **options: Any) -> tracker.Run:
         if scenario.chain is not None and scenario.chain.alpha == 0.02:
@@ -291,7 +291,7 @@ def test_a_failing_point_leaves_a_gap_and_is_tried_again(tmp_path: Path, monkeyp
         return whole(scenario, *args, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(sweeping, "run", fails)
+        patch.setattr(sweep_running, "run", fails)
         found = invoke("sweep", tmp_path / "a.toml", "--out", tmp_path / "out", "--quiet")
     assert found.exit_code == 5
     assert "point 1 (chain.alpha = 0.02): MemoryError: planted\n" in found.stderr
@@ -368,7 +368,7 @@ def test_status_of_a_sweep_that_is_under_way_and_of_one_that_was_broken_off(
     """Point 0 diverges, 1 fails, 2 is interrupted after one of its two trials; 3 takes three times the steps."""
     scenario = small(samplers__skewed__epsilon=[9.5, 0.02], steps=[100, 300]).replace(trials=2)
     (tmp_path / "a.toml").write_text(scenario.toml())
-    out, whole, seen = tmp_path / "out", sweeping.run, list[Any]()
+    out, whole, seen = tmp_path / "out", sweep_running.run, list[Any]()
 
     def run(scenario: tracker.Scenario, place: Path, *args: Any, **options: Any) -> tracker.Run:
         if "/1_" in str(place):
@@ -385,7 +385,7 @@ def test_status_of_a_sweep_that_is_under_way_and_of_one_that_was_broken_off(
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(sweeping, "run", run)
+        patch.setattr(sweep_running, "run", run)
         patch.setattr(RunDirectory, "add_shard", add_and_break_off)
         with pytest.raises(KeyboardInterrupt):
             tracker.sweep(scenario, out, 1)
@@ -427,7 +427,7 @@ def test_status_checks_every_point_of_a_sweep(tmp_path: Path, monkeypatch: pytes
     assert (code, facts["unusable"]) == (7, [name])
     assert lines[-1].startswith(f"{out}: damaged: {name}; tracker sweep {out}/scenario.toml --out {out} --resume ")
     with monkeypatch.context() as patch:
-        patch.setattr("tracker.runs.kept.CHEAP", 10.0)
+        patch.setattr("tracker.runs.resumable.CHEAP", 10.0)
         code, lines, facts = said(out)
         assert (code, facts["verified"], "--verify reads them" in lines[-1]) == (0, False, True)
         assert said(out, "--verify")[0] == 7

@@ -17,13 +17,13 @@ import tracker
 from tracker import limits
 from tracker.cli import app
 from tracker.cli.sweep import sweep_cost
-from tracker.reports.contests import contests
+from tracker.reports.best_of_sweep import contests
 from tracker.reports.exhibit import Exhibit, Omitted, Verdict
 from tracker.reports.sweep_page import points_table, sweep_exhibits, sweep_report
 from tracker.reports.sweep_theory import exact_errors
 from tracker.reports.sweep_verdict import sweep_verdict
-from tracker.runs import Sweep, axes_of, points_of, sweeping
-from tracker.runs.sweeping import Outcome
+from tracker.runs import Sweep, axes_of, points_of, sweep_running
+from tracker.runs.sweep_running import Outcome
 from tracker.scenario import predicted_cost
 
 ROOT = Path(__file__).parents[1]
@@ -357,7 +357,7 @@ def test_an_unfinished_sweep_is_refused_with_the_command_that_finishes_it(
 ) -> None:
     """Begun with --set, so that its own scenario.toml, which the command names, is no copy of the file."""
     (tmp_path / "a.toml").write_text(SMALL.toml())
-    whole = sweeping.run
+    whole = sweep_running.run
 
     def interrupted(scenario: tracker.Scenario, *args: Any, **options: Any) -> tracker.Run:
         if scenario.chain is not None and scenario.chain.alpha == 0.02:
@@ -366,7 +366,7 @@ def test_an_unfinished_sweep_is_refused_with_the_command_that_finishes_it(
 
     out = tmp_path / "an out"
     with monkeypatch.context() as patch:
-        patch.setattr(sweeping, "run", interrupted)
+        patch.setattr(sweep_running, "run", interrupted)
         assert invoke("sweep", tmp_path / "a.toml", "--out", out, "--set", "trials=3", "--quiet").exit_code == 130
     refused = invoke("report", out)
     assert refused.exit_code == 7
@@ -381,7 +381,7 @@ def test_an_unfinished_sweep_is_refused_with_the_command_that_finishes_it(
 
 
 def test_failed_points_stay_failed_and_damage_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    out, whole = tmp_path / "out", sweeping.run
+    out, whole = tmp_path / "out", sweep_running.run
 
     def fails(scenario: tracker.Scenario, *args: Any, **options: Any) -> tracker.Run:
         if scenario.chain is not None and scenario.chain.alpha == 0.02:
@@ -389,7 +389,7 @@ def test_failed_points_stay_failed_and_damage_is_refused(tmp_path: Path, monkeyp
         return whole(scenario, *args, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(sweeping, "run", fails)
+        patch.setattr(sweep_running, "run", fails)
         tracker.sweep(SMALL, out, 1)
     found = tracker.open_sweep(out)
     assert [o.state for o in found.outcomes] == ["complete", "complete", "failed", "failed"]
@@ -412,7 +412,7 @@ def test_a_sweep_keeps_its_data_files_beside_its_scenario(tmp_path: Path, monkey
     def fails(*_: Any, **__: Any) -> None:
         raise MemoryError("planted")
 
-    monkeypatch.setattr(sweeping, "run", fails)
+    monkeypatch.setattr(sweep_running, "run", fails)
     tracker.sweep(scenario, tmp_path / "out", 1)
     assert scenario.files
     for name, content in scenario.files.items():

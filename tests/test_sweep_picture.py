@@ -10,9 +10,9 @@ import pytest
 
 import tracker
 from tracker.reports.drawing import figure_bytes
-from tracker.reports.sweep import is_geometric, sweep_exhibit
+from tracker.reports.sweep_figures import is_geometric, sweep_exhibit
 from tracker.runs import Sweep, axes_of, points_of
-from tracker.runs.sweeping import Outcome
+from tracker.runs.sweep_running import Outcome
 
 BASE = tracker.load(Path(__file__).parents[1] / "scenarios" / "example_a.toml")
 NAMES = ("skewed", "frozen", "oracle")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from test_kernels import Steps, scenario_of
 
-from tracker import simulate as engine
+from tracker.engine import simulate as engine
 from tracker.samplers.base import unpack
 
 DERIVATIVE = 1e-6  # relative, central differences of step 1e-5: h^2 times the third derivative is below 1e-9

@@ -13,9 +13,9 @@ from interpreting import interpreted
 from test_sweep_page import ALPHA, LUCK, answer, swept
 
 import tracker
-from tracker.reports.verdict import did_it_track, verdict
-from tracker.reports.view import View
-from tracker.reports.words import percent
+from tracker.formatting import percent
+from tracker.reports.run_view import View
+from tracker.reports.verdict_box import did_it_track, verdict
 from tracker.runs.summary import ERROR, STEPS
 
 STUDENT_11 = 2.200985160  # the 97.5 % quantile on 11 degrees of freedom, from any table

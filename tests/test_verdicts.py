@@ -17,11 +17,12 @@ import pytest
 from typer.testing import CliRunner
 
 import tracker
-from tracker import convergence, simulate
+from tracker import convergence
 from tracker.cli import app
-from tracker.convergence import Verdict, adaptive, order_only
-from tracker.loop import advance
-from tracker.reports import limit as limit_report
+from tracker.convergence import Verdict, adaptive_findings, order_only
+from tracker.engine import simulate
+from tracker.engine.loop import advance
+from tracker.reports import limit_page as limit_report
 from tracker.scenario import with_settings
 
 ROOT = Path(__file__).parents[1]
@@ -222,16 +223,16 @@ def test_three_dimensions_without_quadratic_costs_get_the_order_only() -> None:
 @pytest.mark.usefixtures("few_couplings")
 def test_level_differences_never_validate(monkeypatch: pytest.MonkeyPatch) -> None:
     """The paths of the coupling run with a wrong S: the levels settle as well as ever, and no verdict comes of it."""
-    from tracker.limits import coupling
+    from tracker.limits import coupled_levels
 
-    honest = coupling.read_field
+    honest = coupled_levels.read_field
 
     def wrong(*arguments: Any) -> Any:
         field = honest(*arguments)
-        return coupling.Field(**{**field.__dict__, "M": field.M.T.copy()})
+        return coupled_levels.Field(**{**field.__dict__, "M": field.M.T.copy()})
 
     scenario = with_settings(D, ["start=[0.3, -0.2]"])  # a point: no density, so no independent limit
-    monkeypatch.setattr(coupling, "read_field", wrong)
+    monkeypatch.setattr(coupled_levels, "read_field", wrong)
     verdict = tracker.check_limit(scenario, epsilons=[1 / 8, 1 / 16, 1 / 32], resolution=0.1)
     assert verdict.limit_verdict == "unavailable"
     assert verdict.order.estimate == pytest.approx(1.0, abs=0.5)
@@ -292,13 +293,13 @@ def test_ascent_of_s_is_rejected() -> None:
 
 
 def test_what_has_an_ode_and_what_has_not() -> None:
-    from tracker.convergence import ladder
+    from tracker.convergence import step_ladder
 
     triple = tracker.parse(TRIPLE)
-    assert adaptive.has_path(ladder.build(triple))
-    assert not adaptive.has_path(ladder.build(with_settings(triple, ["samplers.algorithm-1.beta=2.0"])))
+    assert adaptive_findings.has_path(step_ladder.build(triple))
+    assert not adaptive_findings.has_path(step_ladder.build(with_settings(triple, ["samplers.algorithm-1.beta=2.0"])))
     spread = {"mean": [2.0, -1.5, 1.0], "covariance": np.eye(3).tolist()}
-    assert not adaptive.has_path(ladder.build(triple.replace(start=spread)))
+    assert not adaptive_findings.has_path(step_ladder.build(triple.replace(start=spread)))
 
 
 @pytest.mark.usefixtures("few_couplings")

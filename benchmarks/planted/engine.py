@@ -88,7 +88,7 @@ ENGINE = {
     ],
     "loop": [
         *faults(
-            "tracker/loop.py",
+            "tracker/engine/loop.py",
             LOOP,
             ("        if best <= radius2:\n", "        if best <= 1.01 * radius2:\n"),
             (
@@ -120,7 +120,7 @@ ENGINE = {
             ("row[SQUARE] += square\n", "row[SQUARE] += error\n"),
         ),
         *faults(
-            "tracker/loop.py",
+            "tracker/engine/loop.py",
             TARGETS,
             ("if arrival > marks[WAITING] and mode.relaxation", "if arrival >= marks[WAITING] and mode.relaxation"),
             ("        best = min(best, distance)\n", "        best = distance\n"),
@@ -136,7 +136,7 @@ ENGINE = {
             ),
         ),
         *faults(
-            "tracker/loop.py",
+            "tracker/engine/loop.py",
             LAST,
             (
                 "if not (best < layout.runaway and near(state.theta, work.origin, layout.runaway)):",

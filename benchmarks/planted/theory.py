@@ -18,7 +18,7 @@ GIBBS = "test_limits_gibbs.py test_references.py -k 'gibbs or lost or narrow or 
 THEORY = {
     "limits": [
         *faults(
-            "tracker/limits/system.py",
+            "tracker/limits/moment_system.py",
             MOMENTS,
             ("entries.add(2, 0, np.tile(2.0 / problem.beta", "entries.add(2, 0, np.tile(1.0 / problem.beta"),
             (
@@ -33,7 +33,7 @@ THEORY = {
             ("            E = 2.0 * E + E @ E\n", "            E = 2.0 * E\n"),
         ),
         *faults(
-            "tracker/limits/moments.py",
+            "tracker/limits/exact_moments.py",
             MOMENTS,
             (
                 '"mean_square_error": np.einsum("...iaa->...", around)',
@@ -43,7 +43,7 @@ THEORY = {
             ("    return found if t1 <= t2 else found.T\n", "    return found\n"),
         ),
         *faults(
-            "tracker/limits/steady.py",
+            "tracker/limits/stationary_moments.py",
             "test_limits_moments.py test_limits_tracking.py -k 'unstable or stable or destroy or slope_is'",
             ("    if not growth < 0.0:\n", "    if not growth < 0.1:\n"),
             (
@@ -51,12 +51,12 @@ THEORY = {
                 "        change[self.problem.X :] = self._solve(change[self.problem.X :])\n",
             ),
         ),
-        *faults("tracker/limits/gain.py", TRACKING, ("        slope = -_gain(", "        slope = _gain(")),
+        *faults("tracker/limits/skew_gains.py", TRACKING, ("        slope = -_gain(", "        slope = _gain(")),
         *faults(
-            "tracker/limits/adaptive.py", "test_limits_adaptive.py -k projection", ("TOUCH = 1e-13", "TOUCH = 1e-2")
+            "tracker/limits/adaptive_ode.py", "test_limits_adaptive.py -k projection", ("TOUCH = 1e-13", "TOUCH = 1e-2")
         ),
         *faults(
-            "tracker/limits/tracking.py",
+            "tracker/limits/best_constant_step.py",
             BEST,
             ("np.trace(X @ (gibbs[i] - gibbs[j]))", "np.trace(X @ gibbs[i])"),
             ("        X = _lyapunov(A[j].T, eye)\n", "        X = _lyapunov(A[j], eye)\n"),
@@ -70,7 +70,7 @@ THEORY = {
             ),
         ),
         *faults(
-            "tracker/limits/stability.py",
+            "tracker/limits/switched_stability.py",
             STABILITY,
             ("return self.radius < 1.0 and self.abscissa < 0.0", "return self.radius < 1.0"),
             ("            if not margin(bottom) > 0.0:\n", "            if False:\n"),
@@ -81,7 +81,7 @@ THEORY = {
             ("        here = seen[-1][0] * 10.0 ** (1.0 / PER_DECADE)\n", "        here = seen[-1][0] * 1e3\n"),
         ),
         *faults(
-            "tracker/limits/derivative.py",
+            "tracker/limits/epsilon_derivative.py",
             "test_leading_error.py -k 'digits or larger'",
             ("K0 - L @ L / 2\n", "K0 - L @ L\n"),
             ("2 * W + E @ W + W @ E", "2 * W + 2 * E @ W"),
@@ -92,7 +92,7 @@ THEORY = {
             ("L @ (w - Lu / 2.0) + K2 @ u", "L @ w + K2 @ u"),
         ),
         *faults(
-            "tracker/limits/gibbs.py",
+            "tracker/limits/gibbs_law.py",
             GIBBS,
             (
                 "axes = [np.linspace(low, high, points) for low, high in sides]",
@@ -106,14 +106,14 @@ THEORY = {
             ("weights = np.exp(-beta * np.maximum(", "weights = np.exp(-0.99 * beta * np.maximum("),
         ),
         *faults(
-            "tracker/limits/box.py",
+            "tracker/limits/grid_box.py",
             GIBBS,
             ("DEPTH = 34.0", "DEPTH = 4.0"),
         ),
     ],
     "references": [
         *faults(
-            "tracker/references/posterior.py",
+            "tracker/references/exact_posterior.py",
             POSTERIOR,
             ("forms = cost.means * scale\n", "forms = cost.means\n"),
             ("rest = scale[:, np.newaxis] * (np.eye(scale.size) - W @ W.T) * scale", "rest = np.diag(scale**2)"),
@@ -126,7 +126,7 @@ THEORY = {
             ("        return beta * out\n", "        return out\n"),
         ),
         *faults(
-            "tracker/references/lattice.py",
+            "tracker/references/lattice_integrals.py",
             POSTERIOR,
             ("TOLERANCE = 1e-11", "TOLERANCE = 1e-2"),
             (
@@ -140,7 +140,7 @@ THEORY = {
             ("DEPTH = 46.0", "DEPTH = 6.0"),
         ),
         *faults(
-            "tracker/references/metropolis.py",
+            "tracker/references/metropolis_hastings.py",
             "test_references_sampled.py -k 'another_temperature or involution or same_call or finds_the_exact'",
             (
                 "    return np.ascontiguousarray(np.eye(means.shape[1]) + K @ (P - np.eye(2)) @ means)",
@@ -148,7 +148,7 @@ THEORY = {
             ),
         ),
         *faults(
-            "tracker/references/metropolis.py",
+            "tracker/references/metropolis_hastings.py",
             "test_metropolis_naive.py",
             ("there[d] += proposal.factor[d, e] * n[e]", "there[d] += proposal.factor[e, d] * n[e]"),
             (

@@ -15,7 +15,7 @@ SUMMARY = (
 TOLD = {
     "reports": [
         *faults(
-            "tracker/reports/verdict.py",
+            "tracker/reports/verdict_box.py",
             TRACKED,
             ("    if closed.low > MOST:\n", "    if closed.estimate > MOST:\n"),
             ("    if closed.low > 0.0:\n", "    if closed.estimate > 0.0:\n"),
@@ -27,7 +27,7 @@ TOLD = {
             ),
         ),
         *faults(
-            "tracker/reports/verdict.py",
+            "tracker/reports/verdict_box.py",
             NUMBERS,
             ("closed_gap(view, best, confidence_of_each(among))", "closed_gap(view, best)"),
             (
@@ -37,7 +37,7 @@ TOLD = {
             ("    confidence = confidence_of_best([len(alive)])\n", "    confidence = CONFIDENCE\n"),
         ),
         *faults(
-            "tracker/reports/verdict.py",
+            "tracker/reports/verdict_box.py",
             BOX,
             (
                 "if difference is not None and difference > WRONG_RECORDS:",
@@ -47,12 +47,12 @@ TOLD = {
             ("if early > 2.0 * late and abs(whole - late) > 0.05 * late:", "if early > 200.0 * late:"),
         ),
         *faults(
-            "tracker/reports/verdict.py",
+            "tracker/reports/verdict_box.py",
             "test_comparison.py -k 'diverged or survivor or judged_by'",
             ('(r for r in rows if r["diverged"] == whole)', "(r for r in rows)"),
         ),
         *faults(
-            "tracker/reports/contests.py",
+            "tracker/reports/best_of_sweep.py",
             NUMBERS,
             (
                 "return confidence_of_each(sum(max(0, size - 1) for size in sizes))",
@@ -65,7 +65,7 @@ TOLD = {
             ),
         ),
         *faults(
-            "tracker/reports/contests.py",
+            "tracker/reports/best_of_sweep.py",
             "test_sweep_page.py -k 'decide or undecided or has_its_best'",
             (
                 "    best = min(entries, key=lambda one: one.error.mean)\n",
@@ -88,14 +88,14 @@ TOLD = {
             ("together.correct(dwell[key])) for outcome, dwell in dwells", "dwell[key]) for outcome, dwell in dwells"),
         ),
         *faults(
-            "tracker/reports/dwells.py",
+            "tracker/reports/exhibits/dwells.py",
             "test_dwell_tests.py -k 'smallest or page or terminal'",
             ("return family([*self.rate.tolist(), *self.age.tolist()])", "return family(self.rate.tolist())"),
             ("if together.correct(float(rate)) < SUSPICIOUS:", "if together.correct(float(rate)) < 0.0:"),
             ("SUSPICIOUS = 1e-3", "SUSPICIOUS = 0.5"),
         ),
         *faults(
-            "tracker/reports/densities.py",
+            "tracker/reports/exhibits/densities.py",
             "test_w1_noise.py -k 'far_off or rank or autocorrelation'",
             (
                 "known[best].w1 + known[best].noise < known[last].w1 - known[last].noise",
@@ -105,7 +105,7 @@ TOLD = {
             ("size = max(1, round(draws)) if", "size = max(1, round(100 * draws)) if"),
         ),
         *faults(
-            "tracker/convergence/distances.py",
+            "tracker/convergence/law_bounds.py",
             "test_w1_noise.py test_convergence.py -k 'quantile_of_perfect or band or brute_force or w1_of'",
             ("* float(np.sqrt(size / trials))", ""),
             (
@@ -126,7 +126,7 @@ TOLD = {
             ("self.best.epsilon in (min(self.tried), max(self.tried))", "self.best.epsilon == max(self.tried)"),
         ),
         *faults(
-            "tracker/reports/comparison.py",
+            "tracker/reports/sampler_vs_sampler.py",
             "test_comparison.py -k 'side_of or means_of_all or per_gradient or without_an_interval or best_of_two'",
             ('sure = "" if pair.high < 1 else', 'sure = "" if pair.estimate < 1 else'),
             ("confidence_of_best([1 + len(real)])", "confidence_of_best([2])"),
@@ -136,7 +136,7 @@ TOLD = {
             ),
         ),
         *faults(
-            "tracker/reports/switches.py",
+            "tracker/reports/exhibits/switches.py",
             "test_exhibit_numbers.py test_report_numbers.py -k 'after_a_switch or back_inside'",
             (
                 "curve = mean_per_step(sums[..., ERROR], sums[..., STEPS])",
@@ -145,13 +145,13 @@ TOLD = {
             ("FEWEST_VISITS = 10", "FEWEST_VISITS = 1"),
         ),
         *faults(
-            "tracker/reports/own_step.py",
+            "tracker/reports/own_best_step.py",
             TUNING,
             ("best = min(tuned, key=lambda n: tuned[n].least)", "best = max(tuned, key=lambda n: tuned[n].least)"),
             ("_over(own.least, base.least)", "_over(base.least, own.least)"),
         ),
         *faults(
-            "tracker/reports/conditions.py",
+            "tracker/reports/fail_conditions.py",
             "test_compare.py -k 'star_looks or reason_for or conditions_decide or not_known'",
             ("            if isnan(condition.value(change)):\n", "            if False:\n"),
             ('getattr(change.ratio, self.end or "estimate")', 'getattr(change.ratio, "estimate")'),
@@ -187,13 +187,13 @@ TOLD = {
             ("layout.cost_every * per_trial[:, EXCESS]", "per_trial[:, EXCESS]"),
         ),
         *faults(
-            "tracker/runs/steps.py",
+            "tracker/runs/step_sizes.py",
             "test_report_details.py test_steps.py -k 'skew_of_the_trials or table_says or takes_seconds'",
             ("found[keys.name] = max(known, default=", "found[keys.name] = min(known, default="),
             ("keys.epsilon / limit if limit > 0.0", "limit / keys.epsilon if limit > 0.0"),
         ),
         *faults(
-            "tracker/runs/tidy.py",
+            "tracker/runs/sweep_table.py",
             "test_steps.py -k 'of_its_arrays'",
             (
                 '("mean_square_error", "mean"), ("mean_square_error", "stderr")',
@@ -218,7 +218,7 @@ TOLD = {
             ("        raise Refused(CHECK, *failed)\n", "        raise Refused(USAGE, *failed)\n"),
         ),
         *faults(
-            "tracker/cli/guard.py",
+            "tracker/cli/error_messages.py",
             "test_verdicts.py -k exit_code_6",
             (
                 "DEFECT, USAGE, INVALID, REFUSED, FAILED, CHECK, EXISTS",

@@ -45,7 +45,7 @@ VERDICTS = {
             ),
         ),
         *faults(
-            "tracker/convergence/rare.py",
+            "tracker/convergence/rare_events.py",
             PANEL,
             ("    return bool(trials * lots < RARE)\n", "    return bool(trials * lots < RARE / 100.0)\n"),
         ),
@@ -74,7 +74,7 @@ VERDICTS = {
             ),
         ),
         *faults(
-            "tracker/convergence/implementation.py",
+            "tracker/convergence/implementation_verdict.py",
             "test_extrapolation.py",
             ('    word = "rejected" if steps.rejected else panel.verdict\n', "    word = panel.verdict\n"),
             ("return LEVEL if self.law is None else PANEL", "return LEVEL"),
@@ -88,7 +88,7 @@ VERDICTS = {
     ],
     "metrics": [
         *faults(
-            "tracker/metrics/distances.py",
+            "tracker/metrics/wasserstein.py",
             "test_metrics_distances.py",
             ("    crossing = begin * end < 0\n", "    crossing = begin * end > 1\n"),
             (
@@ -97,7 +97,7 @@ VERDICTS = {
             ),
         ),
         *faults(
-            "tracker/metrics/skewness.py",
+            "tracker/metrics/skew_matrix.py",
             "test_metrics_skewness.py",
             (
                 "    return epsilon * beta / 2.0 * max(largest, 0.0)\n",
@@ -128,7 +128,7 @@ VERDICTS = {
             ),
         ),
         *faults(
-            "tracker/metrics/switches.py",
+            "tracker/metrics/after_switch.py",
             SWITCHES,
             ("    free = np.divide(trials, trials - 1,", "    free = np.divide(trials, trials,"),
             ("(after - before) * (width + 1) / 2.0", "(after - before) * width / 2.0"),
@@ -182,12 +182,12 @@ VERDICTS = {
             ("else stop - start - 1)", "else stop - start)"),
         ),
         *faults(
-            "tracker/metrics/effective.py",
+            "tracker/metrics/effective_size.py",
             "test_w1_noise.py test_metrics_edges.py -k 'come_and_go or elsewhere'",
             ("values - values[here].mean(), 0.0)", "values - values.mean(), 0.0)"),
         ),
         *faults(
-            "tracker/metrics/families.py",
+            "tracker/metrics/multiple_tests.py",
             "test_dwell_tests.py -k smallest_of_many",
             ("return min(1.0, self.tests * p_value)", "return min(1.0, p_value)"),
             ("Family(len(known), min(1.0, len(known) * min(known))", "Family(len(known), min(1.0, min(known))"),

@@ -21,19 +21,19 @@ WORLDS = {
             ("            out[d, e] = H[d, e]\n", "            out[d, e] = H[d, d]\n"),
         ),
         *faults(
-            "tracker/costs/polynomial_kernels.py",
+            "tracker/costs/polynomial/monomials.py",
             _on("polynomial"),
             ("out[d] = _row(cost.terms, 1 + d, theta) + z[d]", "out[d] = _row(cost.terms, 1 + d, theta) - z[d]"),
             ("            out[e, d] = out[d, e]\n", "            out[e, d] = 0.0\n"),
         ),
         *faults(
-            "tracker/costs/polynomial_kernels.py",
+            "tracker/costs/polynomial/monomials.py",
             _on("polynomial"),
             ("_add_outer(curvature if i != j else 0.5 * curvature,", "_add_outer(curvature,"),
             ("u += basis[i, d] * theta[d]", "u += basis[d, i] * theta[d]"),
         ),
         *faults(
-            "tracker/costs/mixture_kernels.py",
+            "tracker/costs/mixture/likelihood.py",
             _on("mixture", "recipe", "chunks"),
             ("t = t + 1 if t + 1 < cost.data.size else 0", "t = t + 1 if t + 2 < cost.data.size else 0"),
             ("pq = factor * (w * rest * a * b)", "pq = factor * (w * rest * a * a)"),
@@ -43,17 +43,17 @@ WORLDS = {
             ),
         ),
         *faults(
-            "tracker/costs/mixture_kernels.py",
+            "tracker/costs/mixture/likelihood.py",
             _on("mixture", "true_law"),
             ("        pull_q += cost.weights[i] * rest * (q - y)", "        pull_q += cost.weights[i] * w * (q - y)"),
         ),
         *faults(
-            "tracker/costs/mixture_kernels.py",
+            "tracker/costs/mixture/likelihood.py",
             "test_kernels.py -k 'path_equals and interpreted-stream-langevin'",
             ("out[i, 0] = centre + cost.deviation * n[0]", "out[i, 0] = centre - cost.deviation * n[0]"),
         ),
         *faults(
-            "tracker/costs/logistic_kernels.py",
+            "tracker/costs/logistic/rows.py",
             _on("logistic", "(logistic and unbiased)"),
             ("weight = cost.horizon * s * (1.0 - s)", "weight = cost.horizon * s * (1.0 + s)"),
             (
@@ -62,7 +62,7 @@ WORLDS = {
             ),
         ),
         *faults(
-            "tracker/costs/minimisers.py",
+            "tracker/costs/minimise/search.py",
             "test_minimisers.py -k 'ties or tolerance or without_minimum or many_wells or narrower'",
             ("COARSE, SAME = 1e-3, 1e-4", "COARSE, SAME = 1e-3, 1e-1"),
             (
@@ -77,7 +77,7 @@ WORLDS = {
             ("        return self._exchange() and self._unseen() <= UNSEEN\n", "        return True\n"),
         ),
         *faults(
-            "tracker/costs/bounded.py",
+            "tracker/costs/polynomial/bounded_below.py",
             "test_formula.py -k bounded",
             ("return (-1 if value < -NEGATIVE", "return (-1 if value < -1e9 * NEGATIVE"),
         ),
@@ -97,7 +97,7 @@ WORLDS = {
             ("ROW_SUM = 1e-9", "ROW_SUM = 1e-3"),
         ),
         *faults(
-            "tracker/chain/dwells.py",
+            "tracker/chain/dwell_times.py",
             "test_chain.py -k 'not cover'",
             ("seen = length - ~completed", "seen = length"),
             ("tail = (1.0 - confidence) / 2.0", "tail = 1.0 - confidence"),
@@ -107,7 +107,7 @@ WORLDS = {
     ],
     "environment": [
         *faults(
-            "tracker/environment/world.py",
+            "tracker/environment/simpy_processes.py",
             "test_environment.py -k 'paths_and_counts or cuts_into or forced or schedule_then or outage'",
             ("yield timeout(visit[modes + present[path]])", "yield timeout(visit[modes + present[path]] + 1)"),
             ("self._enter(path, visit[present[path]], by_chain=True)", "self._enter(path, visit[0], by_chain=True)"),
@@ -135,20 +135,20 @@ WORLDS = {
             ),
         ),
         *faults(
-            "tracker/bins.py",
+            "tracker/engine/bins.py",
             "test_bins.py",
             ("while number >> shift >= 2 << bits:", "while number >> shift > 2 << bits:"),
         ),
     ],
     "skew": [
         *faults(
-            "tracker/skew/choice.py",
+            "tracker/skew/optimal_skew.py",
             "test_skew.py -k 'optimal or best_for_step_in_two or basis or clip'",
             ("np.tanh(a * gap[upper] / 2.0)", "np.tanh(a * gap[upper])"),
             ("column = np.array([b + np.copysign(root, b), -a])", "column = np.array([b + np.copysign(root, b), a])"),
         ),
         *faults(
-            "tracker/skew/stability.py",
+            "tracker/skew/contraction_rates.py",
             "test_skew.py -k 'contraction or stability_limit or separates'",
             ("(2.0 * values.real / np.abs(values) ** 2).min()", "(2.0 / np.abs(values)).min()"),
             (
@@ -164,7 +164,7 @@ WORLDS = {
     ],
     "scenario": [
         *faults(
-            "tracker/scenario/switching.py",
+            "tracker/scenario/switching_check.py",
             "test_limits_stability.py -k 'before_a_run or validate_does'",
             ("bool(growth < 0.0 and abscissa < 0.0), alone)", "bool(growth < 0.0), alone)"),
             ("bool(growth < 0.0 and abscissa < 0.0), alone)", "bool(abscissa < 0.0), alone)"),
@@ -175,7 +175,7 @@ WORLDS = {
             ("skew.clip(S, *bounds)", "S"),
         ),
         *faults(
-            "tracker/scenario/stability.py",
+            "tracker/scenario/step_warnings.py",
             "test_scenario.py -k 'regimes or stability or warnings or target_far or records_that or reducible'",
             ("    if ratio < SLOW * (1.0 - ROUNDING):\n", "    if ratio <= SLOW:\n"),
             ('return "fast" if ratio > FAST * (1.0 + ROUNDING)', 'return "fast" if ratio > 20.0'),
@@ -192,7 +192,7 @@ WORLDS = {
             ),
         ),
         *faults(
-            "tracker/problem.py",
+            "tracker/engine/problem.py",
             "test_cost_average.py -k 'shortest or meet_every or declare'",
             ("while every > 1 and any(", "while every > 100 and any("),
             ("burn_in + min(every // 2,", "burn_in + min(0,"),

@@ -18,8 +18,8 @@ from forging import identity_of
 
 import tracker
 from soaking.common import SHORT, Sizes, check, say
+from tracker.engine.simulate import Snapshot, empty_ledger, prepare
 from tracker.runs import CorruptRun, RunExists, checkpoints
-from tracker.simulate import Snapshot, empty_ledger, prepare
 
 CPU_SECONDS, MEGABYTES, PATIENCE = 2.0, 500, 120
 SWEPT = SHORT.replace(trials=2, steps=40, burn_in=0, record_every=10, sweep={"chain.alpha": [0.01, 0.02]})

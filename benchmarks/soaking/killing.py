@@ -16,9 +16,9 @@ from faults import Killings, kept_entries, wait_until, zygote
 
 import tracker
 from soaking.common import FEW, MANY, ROOT, TEXT, Sizes, check, say
+from tracker.engine.simulate import prepare, replay
 from tracker.environment import Environment
 from tracker.runs import open_run, open_sweep
-from tracker.simulate import prepare, replay
 
 SWEPT = TEXT + '\n[sweep]\n"chain.alpha" = [0.01, 0.02, 0.04]\n'
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -29,7 +29,7 @@ ones alone is biased towards short visits (docs/mathematics, "Estimating the cha
 
 from __future__ import annotations
 
-from tracker.chain.dwells import (
+from tracker.chain.dwell_times import (
     DwellCounts,
     Estimate,
     HazardTest,

@@ -9,10 +9,10 @@ import os
 
 from tracker.cli import signals
 from tracker.cli.commands import carrying_out, results, scenarios  # in this order in the help
-from tracker.cli.guard import DEFECT, USAGE, open_closed_streams, spell_out
-from tracker.cli.guardian import watch_over_a_child
-from tracker.cli.plain import warn_plainly
+from tracker.cli.error_messages import DEFECT, USAGE, open_closed_streams, spell_out
+from tracker.cli.plain_warnings import warn_plainly
 from tracker.cli.program import app
+from tracker.cli.waiting_parent import watch_over_a_child
 
 
 def main() -> None:

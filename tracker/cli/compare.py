@@ -6,26 +6,26 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from tracker.cli.guard import CHECK, USAGE, Refused, say
+from tracker.cli.error_messages import CHECK, USAGE, Refused, say
+from tracker.cli.printing import console, number, print_json, print_table
 from tracker.cli.report import opened
-from tracker.cli.show import console, number, print_json, print_table
-from tracker.reports.words import counted
+from tracker.formatting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from tracker.metrics.paired import Paired
-    from tracker.reports.compare import Change
+    from tracker.reports.run_vs_run import Change
 
 
 def compare_runs(
     first: Path, second: Path, out: Path | None, fail_if: Sequence[str], json: bool, plugins: Sequence[str] = ()
 ) -> None:
     """Print and draw what changed from ``first`` to ``second``; a condition that holds, or is not known not to, is exit code 6."""
-    from tracker.reports.compare import NotPaired, as_rows, compare, page, steps, steps_line
-    from tracker.reports.conditions import failures, parse_condition
-    from tracker.reports.page import write
+    from tracker.reports.fail_conditions import failures, parse_condition
+    from tracker.reports.html_page import write
+    from tracker.reports.run_vs_run import NotPaired, as_rows, compare, page, steps, steps_line
 
     try:
         conditions = [parse_condition(text) for text in fail_if]

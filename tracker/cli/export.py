@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tracker.cli.guard import EXISTS, USAGE, Refused
-from tracker.reports.words import counted
+from tracker.cli.error_messages import EXISTS, USAGE, Refused
+from tracker.formatting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ def export_run(
     if arviz is not None and (not arviz.name or arviz.is_dir()):  # "" and "." are the folder where we are
         raise Refused(USAGE, f"--arviz: {str(arviz)!r} is no name of a file to write")
     from tracker.runs import CorruptRun, open_run
-    from tracker.runs.export import to_csv
+    from tracker.runs.csv_and_arviz import to_csv
 
     try:
         run = open_run(path, plugins=plugins)
@@ -42,7 +42,7 @@ def _write_arviz(run: Run, file: Path, sampler: str | None) -> None:
         tree = run.to_arviz(sampler)
     except ValueError as error:
         raise Refused(USAGE, str(error)) from None
-    from tracker.runs import files
+    from tracker.runs import atomic_files
 
     file.parent.mkdir(parents=True, exist_ok=True)
-    files.write_with(file, lambda path: tree.to_netcdf(path, engine="h5netcdf"))
+    atomic_files.write_with(file, lambda path: tree.to_netcdf(path, engine="h5netcdf"))

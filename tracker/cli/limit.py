@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from tracker.cli.apart import apart
-from tracker.cli.guard import CHECK, REFUSED, USAGE, Refused, say
+from tracker.cli.error_messages import CHECK, REFUSED, USAGE, Refused, say
+from tracker.cli.own_thread import apart
+from tracker.cli.printing import console, number, print_json, print_table
 from tracker.cli.progress import reporter
-from tracker.cli.show import console, number, print_json, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ def check_file(
     scenario = load(file, settings, plugins)
 
     from tracker.convergence import check_limit
-    from tracker.convergence.request import TooManySteps
+    from tracker.convergence.check_request import TooManySteps
 
     if not quiet:
         say(
@@ -65,7 +65,7 @@ def check_file(
                 raise  # of the scenario: the guard lists them
             raise Refused(USAGE, str(error)) from None
     if out is not None:
-        from tracker.reports.limit import write_page
+        from tracker.reports.limit_page import write_page
 
         say(f"page: {apart(lambda: write_page(verdict, out))}")
     if json:

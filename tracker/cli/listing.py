@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from tracker.cli.guard import USAGE, Refused
-from tracker.cli.show import console, print_json, table
+from tracker.cli.error_messages import USAGE, Refused
+from tracker.cli.printing import console, print_json, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,7 @@ def list_folder(folder: Path, json: bool) -> None:
 
 def _described(path: Path) -> dict[str, Any]:
     from tracker.scenario import ScenarioError, parse
-    from tracker.scenario.reading import read
+    from tracker.scenario.toml_text import read
 
     try:
         text = read(path)

@@ -20,7 +20,7 @@ def _written_as_pairs(settings: list[str] | None) -> list[str] | None:
 def _known_engine(name: str) -> str:
     if name in ("threads", "processes", "dask"):
         return name
-    from tracker.runs.engines import refuse_unknown
+    from tracker.runs.executors import refuse_unknown
 
     try:
         refuse_unknown(name)

@@ -7,8 +7,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tracker.cli.guard import say
-from tracker.cli.show import duration
+from tracker.cli.error_messages import say
+from tracker.cli.printing import duration
 from tracker.cli.signals import raise_if_asked
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tracker.cli.apart import apart
-from tracker.cli.guard import EXISTS, Refused, say
-from tracker.reports.words import counted
+from tracker.cli.error_messages import EXISTS, Refused, say
+from tracker.cli.own_thread import apart
+from tracker.formatting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ PAGE = "report.html"
 
 def report_run(folder: Path, out: Path | None, figures: Format | None, plugins: Sequence[str] = ()) -> None:
     """Write the page of the run or sweep in ``folder``, and say where it is."""
-    from tracker.reports.report import write_figures
+    from tracker.reports.run_page import write_figures
     from tracker.reports.sweep_page import write_sweep_figures
     from tracker.runs import Run
     from tracker.runs.sweep_reading import is_sweep

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.text import Text
 
-from tracker.cli.apart import apart
-from tracker.cli.directory import drawn_from, written_by
-from tracker.cli.guard import FAILED, INVALID, REFUSED, USAGE, Refused, say
+from tracker.cli.directory_errors import drawn_from, written_by
+from tracker.cli.error_messages import FAILED, INVALID, REFUSED, USAGE, Refused, say
+from tracker.cli.own_thread import apart
+from tracker.cli.printing import console, evaluates, number, print_json, print_table, step_cell, with_error
 from tracker.cli.progress import reporter
-from tracker.cli.show import console, evaluates, number, print_json, print_table, step_cell, with_error
-from tracker.metrics.averages import FEWEST
-from tracker.metrics.families import family
-from tracker.reports.words import counted, no_interval
+from tracker.formatting import counted
+from tracker.metrics.averages import FEWEST, no_interval
+from tracker.metrics.multiple_tests import family
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,8 +102,8 @@ def all_diverged(summary: Mapping[str, Any]) -> bool:
 
 
 def _is_complete(folder: Path) -> bool:
-    from tracker.runs.errors import CorruptRun
-    from tracker.runs.storage import read_manifest
+    from tracker.runs.run_directory import read_manifest
+    from tracker.runs.run_errors import CorruptRun
 
     try:
         return read_manifest(folder).complete

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tracker.cli.guard import USAGE, Refused
+from tracker.cli.error_messages import USAGE, Refused
 
 STARTER = """\
 # Claim: the sampler with a skew matrix follows the moving minimum more closely than the classical one.

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING
 
-from tracker.cli.guard import EXISTS, Refused
-from tracker.cli.show import duration, print_json
+from tracker.cli.error_messages import EXISTS, Refused
+from tracker.cli.printing import duration, print_json
+from tracker.formatting import counted
 from tracker.printable import printable
-from tracker.reports.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from tracker.runs.status import Status
+    from tracker.runs.run_status import Status
     from tracker.runs.sweep_status import SweepStatus
 
 MOST_NAMES = 10  # of damaged files in a line, and of points that went wrong
@@ -23,7 +23,7 @@ MOST_NAMES = 10  # of damaged files in a line, and of points that went wrong
 def show_status(folder: Path, verify: bool | None, json: bool) -> None:
     """Print how far the run or sweep in ``folder`` is; a finished one that is damaged ends in exit code 7."""
     from tracker.runs import CorruptRun
-    from tracker.runs.status import status_of
+    from tracker.runs.run_status import status_of
     from tracker.runs.sweep_reading import is_sweep
     from tracker.runs.sweep_status import sweep_status_of
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from tracker.cli.directory import drawn_from, written_by
-from tracker.cli.guard import FAILED, INVALID, REFUSED, USAGE, Refused, say
+from tracker.cli.directory_errors import drawn_from, written_by
+from tracker.cli.error_messages import FAILED, INVALID, REFUSED, USAGE, Refused, say
+from tracker.cli.printing import console, duration, plus_minus, print_json, print_table
 from tracker.cli.progress import reporter
 from tracker.cli.run import DEFAULT_FOLDER, Wishes, command, write_page
-from tracker.cli.show import console, duration, plus_minus, print_json, print_table
-from tracker.cli.warning import say_warnings, warnings_of
-from tracker.reports.words import counted
+from tracker.cli.sweep_warnings import say_warnings, warnings_of
+from tracker.formatting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from tracker.reports.tuning import Tuned
     from tracker.runs import Sweep
-    from tracker.runs.points import Axis, Point
-    from tracker.runs.sweeping import Outcome
+    from tracker.runs.sweep_points import Axis, Point
+    from tracker.runs.sweep_running import Outcome
     from tracker.scenario import Limits, PredictedCost, Scenario
 
 MOST_ROWS = 60  # of a table; the rest is in sweep.nc
@@ -32,7 +32,7 @@ MOST_ROWS = 60  # of a table; the rest is in sweep.nc
 def sweep_file(file: Path, wishes: Wishes, metric: str) -> None:
     """Run every point of the scenario in ``file``, and show ``metric`` over all."""
     from tracker.runs import axes_of, points_of
-    from tracker.runs.tidy import METRICS
+    from tracker.runs.sweep_table import METRICS
     from tracker.scenario import Limits, load
 
     if metric not in METRICS:
@@ -152,7 +152,7 @@ def print_points(points: Sequence[Point], axes: Sequence[Axis]) -> None:
 
 def print_results(result: Sweep, metric: str) -> None:
     """Print the metric of every point and sampler."""
-    from tracker.runs.tidy import METRICS
+    from tracker.runs.sweep_table import METRICS
 
     screen, data = console(), result.dataset
     names = [str(name) for name in data["sampler"].values]
@@ -169,7 +169,7 @@ def print_results(result: Sweep, metric: str) -> None:
 
 def tuning_of(result: Sweep, metric: str) -> Sequence[Tuned]:
     """Return each sampler at its own best step, by mean square error if that is what was asked for, else by tracking error."""
-    from tracker.reports.contests import SQUARE, TRACKING
+    from tracker.reports.best_of_sweep import SQUARE, TRACKING
     from tracker.reports.tuning import tuning
 
     return tuning(result, SQUARE if metric == SQUARE else TRACKING)
@@ -210,7 +210,7 @@ def _cut(rows: Sequence[Any]) -> str:
 def write_picture(result: Sweep, metric: str) -> str:
     """Write sweep.png and sweep.svg, and return the caption."""
     from tracker.reports.drawing import write_figure
-    from tracker.reports.sweep import sweep_exhibit
+    from tracker.reports.sweep_figures import sweep_exhibit
 
     exhibit = sweep_exhibit(result, metric)
     if result.path is not None:

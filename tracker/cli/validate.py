@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from tracker.cli.apart import apart
-from tracker.cli.guard import REFUSED, Refused, say
+from tracker.cli.error_messages import REFUSED, Refused, say
+from tracker.cli.own_thread import apart
+from tracker.cli.printing import console, duration, number, print_json, print_table
 from tracker.cli.run import _regime_lines, size_of
-from tracker.cli.show import console, duration, number, print_json, print_table
-from tracker.cli.warning import say_warnings, warnings_of
-from tracker.reports.words import counted
+from tracker.cli.sweep_warnings import say_warnings, warnings_of
+from tracker.formatting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ def validate_file(
 
 def _validate(scenario: Scenario, limits: Limits, json: bool) -> None:
     from tracker.scenario import refusals, warnings
-    from tracker.scenario.build import build_modes
+    from tracker.scenario.builders import build_modes
 
     modes = build_modes(scenario)
     cautions = warnings(scenario, modes)

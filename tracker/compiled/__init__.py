@@ -27,7 +27,7 @@ from numba.np.arrayobj import make_array
 from numba.np.random import _constants as _ziggurat
 
 from tracker.compiled.caching import cache_folder, source_fingerprint
-from tracker.compiled.checked import checked_cache
+from tracker.compiled.checked_cache import checked_cache
 from tracker.compiled.deferred import OPTIONS, part_options
 from tracker.compiled.generics import from_outside, generic, implementation_hash, kinds_in
 

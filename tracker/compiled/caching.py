@@ -16,8 +16,8 @@ import numba
 import numpy as np
 from platformdirs import user_cache_dir
 
+from tracker.compiled.cache_files import foreign
 from tracker.compiled.fingerprint import PACKAGE
-from tracker.compiled.keeping import foreign
 
 CACHE_VARIABLE = "TRACKER_CACHE_DIR"
 STALE_AFTER_DAYS = 30

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tracker.convergence import extrapolation
+from tracker.convergence.check_request import TooManySteps
 from tracker.convergence.order_only import affordable
-from tracker.convergence.request import TooManySteps
-from tracker.limits.coupling import LIMIT_CELLS
+from tracker.limits.coupled_levels import LIMIT_CELLS
 from tracker.scenario.forecast import Limits, size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tracker.convergence.ladder import Ladder
-    from tracker.convergence.request import Request
+    from tracker.convergence.check_request import Request
+    from tracker.convergence.step_ladder import Ladder
 
 MOST_SHOWN = 10**300  # of a count in a message; a float holds no more
 BYTES_PER_ENTRY = 50  # of the sparse system of moments while it is built

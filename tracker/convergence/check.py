@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tracker.convergence import (
-    along,
+    adaptive_case,
     budget,
+    epsilon_path,
     extrapolation,
-    implementation,
-    ladder,
-    moving,
+    implementation_verdict,
     order,
     order_only,
-    regime,
-    words,
+    sentences,
+    step_ladder,
+    three_limits,
 )
-from tracker.convergence.distances import bounds, law_distances, law_gap
-from tracker.convergence.exact import Exact, OutOfReach, exact_values
-from tracker.convergence.rare import set_aside
-from tracker.convergence.request import MOST_STEPS, Request
-from tracker.convergence.sampling import Engine, Tally
+from tracker.convergence.check_request import MOST_STEPS, Request
+from tracker.convergence.exact_values import Exact, OutOfReach, exact_values
+from tracker.convergence.law_bounds import bounds, law_distances, law_gap
+from tracker.convergence.rare_events import set_aside
+from tracker.convergence.trials import Engine, Tally
 from tracker.convergence.verdict import Distances, Observable, Order, Verdict
 
 if TYPE_CHECKING:
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tracker.convergence.check_request import Progress
     from tracker.convergence.extrapolation import Judged
-    from tracker.convergence.implementation import Implementation
-    from tracker.convergence.ladder import Ladder
-    from tracker.convergence.request import Progress
+    from tracker.convergence.implementation_verdict import Implementation
+    from tracker.convergence.step_ladder import Ladder
     from tracker.convergence.verdict import Bound
     from tracker.scenario import Scenario
 
@@ -91,14 +91,14 @@ def check_limit(
     delta = _checked_resolution(resolution)
     if trials is not None and trials < LEAST_TRIALS:
         raise ValueError(f"trials: {trials} must be at least {LEAST_TRIALS}: means over fewer are not nearly normal")
-    budget.refuse_at_once(trials, budget.rungs_of(epsilons, ladder.RUNGS), max_steps)
-    rungs = ladder.build(scenario, sampler, epsilons, horizon, path)
+    budget.refuse_at_once(trials, budget.rungs_of(epsilons, step_ladder.RUNGS), max_steps)
+    rungs = step_ladder.build(scenario, sampler, epsilons, horizon, path)
     request = Request(trials, delta, progress or (lambda *_: None), workers, max_steps)
     request.note(budget.plan(rungs, request))
     if rungs.adaptive:
-        return moving.check(rungs, request)
+        return adaptive_case.check(rungs, request)
     if path is not None:
-        return along.check(rungs, request)
+        return epsilon_path.check(rungs, request)
     try:
         exact = exact_values(rungs, request.note, delta)
     except OutOfReach as reason:
@@ -124,7 +124,7 @@ def _judged(rungs: Ladder, exact: Exact, request: Request) -> Verdict:
     delta = request.resolution
     every = request.trials is not None or exact.algorithm is None
     inflation = float(np.linalg.norm(extrapolation.weights(rungs.epsilons))) if every else 1.0
-    watched = implementation.watch(rungs)
+    watched = implementation_verdict.watch(rungs)
     count = request.trials or watched.trials(delta, len(exact.panel.tested), max(1.0, inflation))
     exact, notes = set_aside(exact, count)
     last = len(rungs.steps) - 1
@@ -148,11 +148,11 @@ def _judged(rungs: Ladder, exact: Exact, request: Request) -> Verdict:
         limit = extrapolation.limit_from_exact(rungs.epsilons, exact.algorithm, exact.limit, scale, delta, tested)
         errors = (exact.algorithm - exact.limit)[:, :tested]
         total = order.overall_exact(rungs.epsilons, errors, scale[:tested])
-    own = implementation.judge(done.tallies[0], exact.largest, tested, delta, watched, exact.why_not)
+    own = implementation_verdict.judge(done.tallies[0], exact.largest, tested, delta, watched, exact.why_not)
     found = bounds(done.tallies[last], exact, rungs.epsilons[-1], delta) if last in done.tallies else ()
     limit, own = _with_bounds(limit, own, found, every=every)
     far, rates, more = _regime(rungs, exact, done, request)
-    return words.with_statements(
+    return sentences.with_statements(
         Verdict(
             scenario=rungs.scenario.name,
             sampler=rungs.sampler,
@@ -245,10 +245,12 @@ def _regime(rungs: Ladder, exact: Exact, done: _Trials, request: Request) -> tup
     N, last = rungs.scenario.dimension, len(rungs.steps) - 1
     why_not: dict[str, str] = {}
     if exact.reference == "moments":
-        three, own = regime.quadratic_limits(rungs)
+        three, own = three_limits.quadratic_limits(rungs)
     else:
         own = done.tallies[last].mean[None] if exact.algorithm is None else exact.algorithm
-        own = regime.totals(exact.panel, own, N)
-        three, why_not = regime.density_limits(rungs, request.note, regime.totals(exact.panel, exact.limit, N))
-    far, rates = regime.distances(three, own, rungs.epsilons)
-    return far, rates, regime.left_out(why_not)
+        own = three_limits.totals(exact.panel, own, N)
+        three, why_not = three_limits.density_limits(
+            rungs, request.note, three_limits.totals(exact.panel, exact.limit, N)
+        )
+    far, rates = three_limits.distances(three, own, rungs.epsilons)
+    return far, rates, three_limits.left_out(why_not)

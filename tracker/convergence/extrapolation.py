@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tracker.convergence.sampling import Tally
+    from tracker.convergence.trials import Tally
     from tracker.convergence.verdict import Word
 
     Array = NDArray[np.float64]

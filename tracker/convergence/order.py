@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tracker.convergence.sampling import Tally
+    from tracker.convergence.trials import Tally
 
     Array = NDArray[np.float64]
 

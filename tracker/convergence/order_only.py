@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker.convergence import implementation, order, words
-from tracker.convergence.exact import algorithm_laws, stay_algorithm
-from tracker.convergence.implementation import Implementation
-from tracker.convergence.ladder import LEAST_RUNGS
-from tracker.convergence.sampling import Engine
+from tracker.convergence import implementation_verdict, order, sentences
+from tracker.convergence.exact_values import algorithm_laws, stay_algorithm
+from tracker.convergence.implementation_verdict import Implementation
 from tracker.convergence.statistics import Panel, Statistic, density_panel, of_law
+from tracker.convergence.step_ladder import LEAST_RUNGS
+from tracker.convergence.trials import Engine
 from tracker.convergence.verdict import Distances, Observable, Order, Verdict
-from tracker.limits.coupling import LIMIT_CELLS, coupled_together
+from tracker.limits.coupled_levels import LIMIT_CELLS, coupled_together
 from tracker.scenario import ScenarioError
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tracker.convergence.ladder import Ladder
-    from tracker.convergence.request import Request
+    from tracker.convergence.check_request import Request
+    from tracker.convergence.step_ladder import Ladder
 
     Array = NDArray[np.float64]
 
@@ -99,7 +99,7 @@ def check(rungs: Ladder, request: Request, reason: str) -> Verdict:
     if noise == "left out":
         notes.append("the gradient noise of costs with data is left out of the coupled paths; it vanishes in the limit")
     sharpest = min((o.order for o in observables if o.order is not None), key=_width, default=Order())
-    return words.with_statements(
+    return sentences.with_statements(
         Verdict(
             scenario=rungs.scenario.name,
             sampler=rungs.sampler,
@@ -187,7 +187,7 @@ def _implementation(rungs: Ladder, request: Request) -> tuple[Implementation, in
 
     Also returns how many statistics the panel has, and the trials; both 0 where nothing is run.
     """
-    watched = implementation.watch(rungs)
+    watched = implementation_verdict.watch(rungs)
     names = tuple(mode.name for mode in rungs.scenario.modes)
     exact, why_not = own_law(rungs, request)
     if exact is None and watched.law is None:
@@ -200,7 +200,7 @@ def _implementation(rungs: Ladder, request: Request) -> tuple[Implementation, in
     count = request.trials or watched.trials(request.resolution, tested)
     engine = Engine(rungs, panel, count, [0], request.tell, request.workers, request.max_steps)
     tally = engine.run(0, watched.law)
-    return implementation.judge(tally, exact, tested, request.resolution, watched, why_not), tested, count
+    return implementation_verdict.judge(tally, exact, tested, request.resolution, watched, why_not), tested, count
 
 
 def own_law(rungs: Ladder, request: Request) -> tuple[Array | None, str]:

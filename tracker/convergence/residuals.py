@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tracker.chain import age_edges, exit_probability
-from tracker.limits.field import FIXED_SKEW, Field, read_field
+from tracker.limits.drift_field import FIXED_SKEW, Field, read_field
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from tracker.convergence.ladder import Ladder
+    from tracker.convergence.step_ladder import Ladder
     from tracker.scenario import Scenario
 
     Array = NDArray[np.float64]

@@ -19,8 +19,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tracker.limits.law import Law
-    from tracker.limits.moments import Moments
+    from tracker.limits.exact_moments import Moments
+    from tracker.limits.grid_law import Law
 
     Array = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from html import escape
 from typing import Any, ClassVar, Literal
 
-from tracker.plain import jsonable
+from tracker.jsonable import jsonable
 
 Word = Literal["confirmed", "rejected", "inconclusive", "unavailable"]
 Reference = Literal["moments", "density", "diffusion"]

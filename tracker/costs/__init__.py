@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tracker.costs.logistic import LogisticKeys
-from tracker.costs.mixture import MixtureKeys
-from tracker.costs.polynomial import PolynomialKeys
+from tracker.costs.logistic.family import LogisticKeys
+from tracker.costs.mixture.family import MixtureKeys
+from tracker.costs.polynomial.family import PolynomialKeys
 from tracker.costs.quadratic import QuadraticKeys
 
 if TYPE_CHECKING:

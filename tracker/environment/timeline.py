@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tracker import chain
 from tracker.environment.plan import Plan, Switch
-from tracker.environment.world import Chance, Visit, World
+from tracker.environment.simpy_processes import Chance, Visit, World
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

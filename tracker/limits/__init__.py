@@ -17,39 +17,39 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tracker.costs.nearby import curvature, gradient_noise
-    from tracker.limits.adaptive import adaptive_path
-    from tracker.limits.coupling import coupled
-    from tracker.limits.density import algorithm_density, density
-    from tracker.limits.gain import skew_gain, slow_skew_path
-    from tracker.limits.gibbs import discretised_marginal, gibbs_marginal
-    from tracker.limits.moments import algorithm_moments, leading_error, moments, two_time
-    from tracker.limits.regimes import regimes
-    from tracker.limits.stability import stability
-    from tracker.limits.steady import Unstable, stationary
-    from tracker.limits.tracking import best_step
+    from tracker.costs.minimise.local import curvature, gradient_noise
+    from tracker.limits.adaptive_ode import adaptive_path
+    from tracker.limits.best_constant_step import best_step
+    from tracker.limits.coupled_levels import coupled
+    from tracker.limits.density_solvers import algorithm_density, density
+    from tracker.limits.exact_moments import algorithm_moments, leading_error, moments, two_time
+    from tracker.limits.gibbs_law import discretised_marginal, gibbs_marginal
+    from tracker.limits.regime_limits import regimes
+    from tracker.limits.skew_gains import skew_gain, slow_skew_path
+    from tracker.limits.stationary_moments import Unstable, stationary
+    from tracker.limits.switched_stability import stability
 
 # Loaded when first used: importing scipy takes time.
 _HOMES = {
-    "Unstable": "tracker.limits.steady",
-    "adaptive_path": "tracker.limits.adaptive",
-    "algorithm_density": "tracker.limits.density",
-    "algorithm_moments": "tracker.limits.moments",
-    "best_step": "tracker.limits.tracking",
-    "coupled": "tracker.limits.coupling",
-    "curvature": "tracker.costs.nearby",
-    "density": "tracker.limits.density",
-    "discretised_marginal": "tracker.limits.gibbs",
-    "gibbs_marginal": "tracker.limits.gibbs",
-    "gradient_noise": "tracker.costs.nearby",
-    "leading_error": "tracker.limits.moments",
-    "moments": "tracker.limits.moments",
-    "regimes": "tracker.limits.regimes",
-    "skew_gain": "tracker.limits.gain",
-    "slow_skew_path": "tracker.limits.gain",
-    "stability": "tracker.limits.stability",
-    "stationary": "tracker.limits.steady",
-    "two_time": "tracker.limits.moments",
+    "Unstable": "tracker.limits.stationary_moments",
+    "adaptive_path": "tracker.limits.adaptive_ode",
+    "algorithm_density": "tracker.limits.density_solvers",
+    "algorithm_moments": "tracker.limits.exact_moments",
+    "best_step": "tracker.limits.best_constant_step",
+    "coupled": "tracker.limits.coupled_levels",
+    "curvature": "tracker.costs.minimise.local",
+    "density": "tracker.limits.density_solvers",
+    "discretised_marginal": "tracker.limits.gibbs_law",
+    "gibbs_marginal": "tracker.limits.gibbs_law",
+    "gradient_noise": "tracker.costs.minimise.local",
+    "leading_error": "tracker.limits.exact_moments",
+    "moments": "tracker.limits.exact_moments",
+    "regimes": "tracker.limits.regime_limits",
+    "skew_gain": "tracker.limits.skew_gains",
+    "slow_skew_path": "tracker.limits.skew_gains",
+    "stability": "tracker.limits.switched_stability",
+    "stationary": "tracker.limits.stationary_moments",
+    "two_time": "tracker.limits.exact_moments",
 }
 __all__ = [
     "Unstable",

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracker.limits.box import EDGE, wider
+from tracker.limits.grid_box import EDGE, wider
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tracker.limits.field import Field
+    from tracker.limits.drift_field import Field
 
     Array = NDArray[np.float64]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tracker.limits.field import Field
+    from tracker.limits.drift_field import Field
 
     Array = NDArray[np.float64]
     Waves = NDArray[np.complex128]

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from tracker.formatting import counted
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -193,3 +195,8 @@ class Budget(NamedTuple):
     def rest(self) -> float:
         """Total less the leading terms."""
         return self.total - self.floor - self.discretisation - self.gradient_noise - self.lag
+
+
+def no_interval(trials: int) -> str:
+    """Say why there is no interval."""
+    return f"{counted(trials, 'trial')} {'gives' if trials == 1 else 'give'} no interval, which takes {FEWEST}"

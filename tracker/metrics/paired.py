@@ -1,7 +1,7 @@
 """Paired comparisons: two samplers on the same trials, so on the same chain, data and noise.
 
 They are compared by the ratio of their means, which says the same as the difference of the means (waits for re-acquisition:
-``tracker.metrics.switches.compare_waits``).
+``tracker.metrics.after_switch.compare_waits``).
 """
 
 from __future__ import annotations

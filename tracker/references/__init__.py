@@ -13,21 +13,27 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tracker.references.calibration import Calibration, calibration, draw_problems, exact_ranks, sampled_ranks
-    from tracker.references.metropolis import Draws, metropolis
-    from tracker.references.posterior import Posterior, posterior
+    from tracker.references.exact_posterior import Posterior, posterior
+    from tracker.references.metropolis_hastings import Draws, metropolis
+    from tracker.references.simulation_based_calibration import (
+        Calibration,
+        calibration,
+        draw_problems,
+        exact_ranks,
+        sampled_ranks,
+    )
 
 # Loaded when first used: importing numba takes time.
 _HOMES = {
-    "Calibration": "tracker.references.calibration",
-    "Draws": "tracker.references.metropolis",
-    "Posterior": "tracker.references.posterior",
-    "calibration": "tracker.references.calibration",
-    "draw_problems": "tracker.references.calibration",
-    "exact_ranks": "tracker.references.calibration",
-    "metropolis": "tracker.references.metropolis",
-    "posterior": "tracker.references.posterior",
-    "sampled_ranks": "tracker.references.calibration",
+    "Calibration": "tracker.references.simulation_based_calibration",
+    "Draws": "tracker.references.metropolis_hastings",
+    "Posterior": "tracker.references.exact_posterior",
+    "calibration": "tracker.references.simulation_based_calibration",
+    "draw_problems": "tracker.references.simulation_based_calibration",
+    "exact_ranks": "tracker.references.simulation_based_calibration",
+    "metropolis": "tracker.references.metropolis_hastings",
+    "posterior": "tracker.references.exact_posterior",
+    "sampled_ranks": "tracker.references.simulation_based_calibration",
 }
 __all__ = [
     "Calibration",

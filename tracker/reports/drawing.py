@@ -8,10 +8,10 @@ import re
 from errno import EEXIST
 from typing import TYPE_CHECKING, Literal
 
-from tracker.regular import open_regular, stands_there
+from tracker.regular_files import open_regular, stands_there
 from tracker.reports.style import COLOURS, INK, MUTED, PAPER, RULE, SETTINGS, without_warnings
-from tracker.runs import files
-from tracker.runs.seals import SEALS, with_seal
+from tracker.runs import atomic_files
+from tracker.runs.page_seals import SEALS, with_seal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,7 +88,7 @@ def write_figure(figure: Figure, path: Path, kind: Format) -> None:
     begins = SEALS[kind].begins
     if stands_there(path) and not _begins_with(path, begins):
         raise FileExistsError(EEXIST, "is no figure, and would be overwritten: choose another folder", str(path))
-    files.write_file(path, with_seal(figure_bytes(figure, kind), kind), lasting=False)
+    atomic_files.write_file(path, with_seal(figure_bytes(figure, kind), kind), lasting=False)
 
 
 def _begins_with(path: Path, begins: bytes) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tracker.reports.exhibit import Exhibit, Item, Listing, Omitted, Section, Shown, Table, Verdict
-from tracker.reports.page import shown
+from tracker.reports.html_page import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from tracker.reports.page import shown
+from tracker.reports.html_page import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 def run_html(run: Run) -> str:
     """Return the verdict of a run and its table."""
-    from tracker.reports import diagnostics
-    from tracker.reports.report import overview, subtitle
-    from tracker.reports.verdict import verdict
-    from tracker.reports.view import View
+    from tracker.reports.exhibits import diagnostics
+    from tracker.reports.run_page import overview, subtitle
+    from tracker.reports.run_view import View
+    from tracker.reports.verdict_box import verdict
 
     view = View(run)
     return _brief(run.scenario.name, subtitle(view), verdict(view, diagnostics.health(view)), overview(view))
@@ -28,7 +28,7 @@ def run_html(run: Run) -> str:
 
 def sweep_html(sweep: Sweep) -> str:
     """Return the verdict of a sweep and the table of its points."""
-    from tracker.reports.contests import contests
+    from tracker.reports.best_of_sweep import contests
     from tracker.reports.sweep_page import points_table, subtitle
     from tracker.reports.sweep_verdict import sweep_verdict
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tracker.references import posterior
-from tracker.reports import markdown, page, paper_figures
+from tracker.reports import html_page, markdown, paper_figures
 from tracker.reports.drawing import write_figure
 from tracker.reports.exhibit import Exhibit, Section, Shown, Table, Verdict
 from tracker.reports.paper_claims import claims
@@ -37,7 +37,7 @@ def write_pages(numbers: Path, scenario: Scenario, folder: Path) -> None:
     found = read(numbers)
     sections = sections_of(found, density_grid(scenario))
     verdict = Verdict((), tuple(claim.answer for claim in claims(found)))
-    (folder / "paper.html").write_text(page.render(TITLE, SUBTITLE, sections, verdict), encoding="utf-8")
+    (folder / "paper.html").write_text(html_page.render(TITLE, SUBTITLE, sections, verdict), encoding="utf-8")
     text = markdown.render(TITLE, SUBTITLE, sections, verdict, FOLDER)
     (folder / "paper.md").write_text(text, encoding="utf-8")
     (folder / FOLDER).mkdir(exist_ok=True)

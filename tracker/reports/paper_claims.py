@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tracker.formatting import number
 from tracker.reports.exhibit import Answer
 from tracker.reports.paper_figures import label
 from tracker.reports.paper_numbers import against, average, compare, p_text
-from tracker.reports.words import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

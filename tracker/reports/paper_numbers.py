@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tracker.formatting import number
 from tracker.metrics.paired import difference
-from tracker.reports.words import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

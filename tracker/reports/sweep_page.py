@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracker.formatting import DASH, average, counted, interval, number
 from tracker.names import BASELINES
-from tracker.reports.contests import contests, rows_of
+from tracker.reports.best_of_sweep import contests, rows_of
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Section, Shown, Table
-from tracker.reports.page import render, write, write_each
-from tracker.reports.provenance import repeated_by
-from tracker.reports.sweep import sweep_exhibit
+from tracker.reports.exhibits.provenance import repeated_by
+from tracker.reports.html_page import render, write, write_each
+from tracker.reports.sweep_figures import sweep_exhibit
 from tracker.reports.sweep_theory import METRIC, with_theory
 from tracker.reports.sweep_verdict import sweep_verdict
 from tracker.reports.tuning import cells, columns, exact_best, tuning
-from tracker.reports.words import DASH, average, counted, interval, number
-from tracker.runs.sweeping import SWEEP
-from tracker.runs.tidy import METRICS
+from tracker.runs.sweep_running import SWEEP
+from tracker.runs.sweep_table import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from tracker.reports.contests import Contest
+    from tracker.reports.best_of_sweep import Contest
     from tracker.reports.drawing import Format
     from tracker.reports.tuning import Tuned
-    from tracker.runs.sweeping import Sweep
+    from tracker.runs.sweep_running import Sweep
 
 MOST_ROWS = 200  # of a table; the rest is in sweep.nc
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracker.formatting import number
 from tracker.reports.exhibit import Table
 from tracker.reports.style import INK
-from tracker.reports.sweep import drawn_of, positions
-from tracker.reports.words import number
+from tracker.reports.sweep_figures import drawn_of, positions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tracker.reports.exhibit import Exhibit
-    from tracker.runs.sweeping import Sweep
+    from tracker.runs.sweep_running import Sweep
 
     Array = NDArray[np.float64]
 

@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracker.metrics.families import family
+from tracker.formatting import counted, interval, listed, number, percent, plain
+from tracker.metrics.multiple_tests import family
 from tracker.names import BASELINES
-from tracker.reports.contests import rows_of
-from tracker.reports.dwells import SUSPICIOUS
+from tracker.reports.best_of_sweep import rows_of
 from tracker.reports.exhibit import Answer, Verdict
-from tracker.reports.steps import at_steps
+from tracker.reports.exhibits.dwells import SUSPICIOUS
+from tracker.reports.step_notes import at_steps
 from tracker.reports.tuning import tunes
-from tracker.reports.verdict import FEW_SWITCHES, FEW_TRIALS, MOST, MOSTLY_CENSORED, trust
-from tracker.reports.words import counted, interval, listed, number, percent, plain
+from tracker.reports.verdict_box import FEW_SWITCHES, FEW_TRIALS, MOST, MOSTLY_CENSORED, trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tracker.reports.contests import Candidate, Contest
-    from tracker.runs.sweeping import Outcome, Sweep
+    from tracker.reports.best_of_sweep import Candidate, Contest
+    from tracker.runs.sweep_running import Outcome, Sweep
 
 MOST_NAMED = 6  # worlds, points or samplers in one sentence
 NOTHING = "no point came to an end without divergence."

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tracker.formatting import DASH, interval, number, plain
 from tracker.metrics.averages import confidence_of_each, half_width
 from tracker.metrics.paired import Paired, ratio_of_averages
-from tracker.reports.contests import TRACKING, Candidate, candidates, paired, where, worlds
-from tracker.reports.steps import over_limit
-from tracker.reports.sweep import is_choice, ticks
-from tracker.reports.words import DASH, interval, number, plain
+from tracker.reports.best_of_sweep import TRACKING, Candidate, candidates, paired, where, worlds
+from tracker.reports.step_notes import over_limit
+from tracker.reports.sweep_figures import is_choice, ticks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tracker.reports.contests import World
-    from tracker.runs.points import Axis
-    from tracker.runs.sweeping import Sweep
+    from tracker.reports.best_of_sweep import World
+    from tracker.runs.sweep_points import Axis
+    from tracker.runs.sweep_running import Sweep
 
 ALPHA, STEP = "chain.alpha", "epsilon"
 SAME = 1e-9  # relative: two values of alpha or epsilon that are one

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tracker.runs.errors import CorruptRun, FailedShard, NothingComputed, RunDiffers, RunExists, RunLocked
-from tracker.runs.execution import run
-from tracker.runs.points import axes_of, points_of
-from tracker.runs.reading import open_run
-from tracker.runs.result import Run
+from tracker.runs.run_errors import CorruptRun, FailedShard, NothingComputed, RunDiffers, RunExists, RunLocked
+from tracker.runs.run_reading import open_run
+from tracker.runs.run_result import Run
+from tracker.runs.run_trials import run
+from tracker.runs.sweep_points import axes_of, points_of
 from tracker.runs.sweep_reading import open_sweep
-from tracker.runs.sweeping import Sweep, sweep
+from tracker.runs.sweep_running import Sweep, sweep
 
 __all__ = [
     "CorruptRun",

@@ -7,20 +7,20 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tracker.loop import AWAITED, DIVERGED, WAITING
-from tracker.regular import open_regular, read_regular
-from tracker.runs import files
-from tracker.runs.names import shard_name
+from tracker.engine.loop import AWAITED, DIVERGED, WAITING
+from tracker.engine.simulate import Snapshot
+from tracker.regular_files import open_regular, read_regular
+from tracker.runs import atomic_files
+from tracker.runs.array_shapes import shapes_in
+from tracker.runs.file_names import shard_name
 from tracker.runs.npz import first_array, most_bytes, packed, unpacked
-from tracker.runs.shapes import shapes_in
-from tracker.simulate import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from tracker.runs.shapes import Shapes
+    from tracker.runs.array_shapes import Shapes
 
 EVERY_SECONDS = 30.0  # of computing
 MOST_OF_THE_TIME = 0.05  # no more than this part of it goes into writing
@@ -74,7 +74,7 @@ class Checkpoint:
         if now - self._last < WORTH_KEEPING:
             return
         try:
-            files.write_file(self._path, encode(snapshot, self._identity))
+            atomic_files.write_file(self._path, encode(snapshot, self._identity))
         except OSError:
             return
         finally:

@@ -8,10 +8,10 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from tracker import __version__
-from tracker.regular import open_regular
-from tracker.runs.errors import CorruptRun
-from tracker.runs.records import SCENARIO, Manifest
-from tracker.simulate import source_fingerprint
+from tracker.engine.simulate import source_fingerprint
+from tracker.regular_files import open_regular
+from tracker.runs.manifest import SCENARIO, Manifest
+from tracker.runs.run_errors import CorruptRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracker.runs import files
-from tracker.runs.older import AXES_BEFORE, MISSING_BEFORE, shapes_before
-from tracker.runs.result import DIMENSIONS, LEADING, RENAMED
-from tracker.runs.shapes import Shape, bytes_of
+from tracker.runs import atomic_files
+from tracker.runs.array_shapes import Shape, bytes_of
+from tracker.runs.old_formats import AXES_BEFORE, MISSING_BEFORE, shapes_before
+from tracker.runs.run_result import DIMENSIONS, LEADING, RENAMED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import xarray
     from numpy.typing import NDArray
 
-    from tracker.runs.shapes import Shapes
+    from tracker.runs.array_shapes import Shapes
 
     Arrays = Mapping[str, NDArray[Any]]
 
@@ -57,7 +57,7 @@ def write_result(path: Path, dataset: xarray.Dataset, expected_hash: str) -> Non
         if stored_hash(temporary) != expected_hash:
             raise OSError(errno.EIO, "did not read back as it was written", str(path))
 
-    files.write_with(path, write)
+    atomic_files.write_with(path, write)
 
 
 def read_result(path: Path, expected: Shapes) -> dict[str, NDArray[Any]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from tracker.regular import open_regular
+from tracker.regular_files import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tracker.runs.shapes import Shape, Shapes
+    from tracker.runs.array_shapes import Shape, Shapes
 
 HEADER = 1000  # bytes at most before the numbers of an array
 FRAME = 4096  # bytes at most around an array: header, names, directory

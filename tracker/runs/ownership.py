@@ -10,13 +10,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from tracker.regular import is_own_folder, is_regular, open_regular, read_regular
-from tracker.runs import files
+from tracker.regular_files import is_own_folder, is_regular, open_regular, read_regular
+from tracker.runs import atomic_files
 from tracker.runs.checkpoints import is_whole, place_of
-from tracker.runs.errors import CorruptRun, RunExists
-from tracker.runs.identity import hash_of_file
-from tracker.runs.locking import LOCK, holder_of, was_left_by_a_run
-from tracker.runs.names import (
+from tracker.runs.file_names import (
     CHECKPOINTS,
     DAMAGED,
     FIGURES,
@@ -33,16 +30,19 @@ from tracker.runs.names import (
     refuse_disguises,
     shard_index,
 )
+from tracker.runs.identity import hash_of_file
+from tracker.runs.lock_file import LOCK, holder_of, was_left_by_a_run
+from tracker.runs.manifest import LARGEST_MANIFEST, SCENARIO, Manifest, largest_journal, read_journal
 from tracker.runs.npz import array_names
-from tracker.runs.records import LARGEST_MANIFEST, SCENARIO, Manifest, largest_journal, read_journal
-from tracker.runs.result import DIMENSIONS
-from tracker.runs.seals import SEALS, is_sealed
+from tracker.runs.page_seals import SEALS, is_sealed
+from tracker.runs.run_errors import CorruptRun, RunExists
+from tracker.runs.run_result import DIMENSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tracker.runs.records import Journal
+    from tracker.runs.manifest import Journal
 
 LARGEST_DRAWING = 200_000_000  # bytes of a page or a figure
 PROGRESS_KEYS = ("done", "base", "total", "began", "at")
@@ -87,7 +87,8 @@ def strangers(path: Path) -> list[str]:
     return [
         entry.name
         for entry in sorted(path.iterdir())
-        if not files.is_temporary(entry, is_file_of_a_run) and not (entry.name == LOCK and was_left_by_a_run(path))
+        if not atomic_files.is_temporary(entry, is_file_of_a_run)
+        and not (entry.name == LOCK and was_left_by_a_run(path))
     ]
 
 
@@ -105,14 +106,14 @@ def clear(path: Path, manifest: Manifest, name: str = MANIFEST) -> None:
         elif one.path.parent == path and one.path.name in (LOCK, name):
             continue
         elif is_own_folder(one.path):
-            files.remove_if_empty(one.path)
+            atomic_files.remove_if_empty(one.path)
         else:
-            files.remove(one.path)
+            atomic_files.remove(one.path)
 
 
 def put_aside(root: Path, path: Path) -> str:
     """Move what is not as the run in ``root`` wrote it out of the way; return its new name."""
-    return f"{DAMAGED}/{files.move(path, root / DAMAGED).name}"
+    return f"{DAMAGED}/{atomic_files.move(path, root / DAMAGED).name}"
 
 
 def refuse_foreign(path: Path, found: list[Found]) -> None:
@@ -143,7 +144,7 @@ def look(path: Path, manifest: Manifest, name: str = MANIFEST) -> Iterator[Found
 
 
 def _file(entry: Path, manifest: Manifest, journal: Journal | None, name: str) -> str:
-    if files.is_temporary(entry, is_file_of_a_run):
+    if atomic_files.is_temporary(entry, is_file_of_a_run):
         return OURS
     if not is_regular(entry) or not is_file_of_a_run(entry.name):
         return FOREIGN
@@ -169,7 +170,7 @@ def _file(entry: Path, manifest: Manifest, journal: Journal | None, name: str) -
 
 def _drawn(entry: Path) -> str:
     kind = entry.suffix.removeprefix(".")
-    if files.is_temporary(entry, lambda _: True):
+    if atomic_files.is_temporary(entry, lambda _: True):
         return OURS
     if not is_regular(entry) or kind not in SEALS:
         return FOREIGN
@@ -183,7 +184,7 @@ def _in_shards(folder: Path, manifest: Manifest, journal: Journal | None) -> Ite
     entries = journal.entries if journal is not None else {}
     for file in sorted(folder.iterdir()):
         index = shard_index(file.name)
-        if files.is_temporary(file, is_shard_name):
+        if atomic_files.is_temporary(file, is_shard_name):
             yield Found(file, OURS)
         elif index is None or not is_regular(file):
             yield Found(file, FOREIGN)
@@ -200,7 +201,7 @@ def is_shard(file: Path) -> bool:
 def _in_checkpoints(folder: Path, manifest: Manifest, journal: Journal | None) -> Iterator[Found]:
     for file in sorted(folder.iterdir()):
         index = shard_index(file.name)
-        if files.is_temporary(file, is_shard_name):
+        if atomic_files.is_temporary(file, is_shard_name):
             yield Found(file, OURS)
         elif index is None or not is_regular(file):
             yield Found(file, FOREIGN)

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker.regular import read_regular, stands_there
-from tracker.runs import files, ownership
+from tracker.regular_files import read_regular, stands_there
+from tracker.runs import atomic_files, ownership
+from tracker.runs.array_shapes import impossible, shapes_of, snapshot_shapes, with_trials
 from tracker.runs.checkpoints import DIGEST_SIZE, decoded, place_of
-from tracker.runs.errors import CorruptRun
-from tracker.runs.identity import data_files, hash_of_file, sha256
-from tracker.runs.names import (
+from tracker.runs.file_names import (
     CHECKPOINTS,
     JOURNAL,
     SHARDS,
@@ -23,9 +22,10 @@ from tracker.runs.names import (
     shard_index,
     shard_name,
 )
+from tracker.runs.identity import data_files, hash_of_file, sha256
+from tracker.runs.manifest import MOST_LINES, SCENARIO, count_of_shards, largest_journal, read_journal
 from tracker.runs.npz import most_bytes, unpacked
-from tracker.runs.records import MOST_LINES, SCENARIO, count_of_shards, largest_journal, read_journal
-from tracker.runs.shapes import impossible, shapes_of, snapshot_shapes, with_trials
+from tracker.runs.run_errors import CorruptRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tracker.runs.records import Entry, Journal, Manifest
-    from tracker.runs.shapes import Shapes
+    from tracker.engine.simulate import Problem
+    from tracker.runs.array_shapes import Shapes
+    from tracker.runs.manifest import Entry, Journal, Manifest
     from tracker.scenario import Scenario
-    from tracker.simulate import Problem
 
 
 class Stored(NamedTuple):
@@ -51,7 +51,7 @@ def write_scenario(folder: Path, scenario: Scenario) -> None:
     for name, content in {**data_files(scenario), SCENARIO: scenario.toml().encode()}.items():
         if stands_there(folder / name) and hash_of_file(folder / name) != sha256(content):
             ownership.put_aside(folder, folder / name)
-        files.write_file(folder / name, content)
+        atomic_files.write_file(folder / name, content)
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class Resumption:
         """Return the shards that can be trusted, by index; put aside what cannot."""
         refuse_disguises(self.path)
         for folder, known in ((".", is_file_of_a_run), (SHARDS, is_shard_name), (CHECKPOINTS, is_shard_name)):
-            files.make_folder(self.path / folder)
-            files.remove_temporaries(self.path / folder, known)
+            atomic_files.make_folder(self.path / folder)
+            atomic_files.remove_temporaries(self.path / folder, known)
         journal = self._journal()
         kept_scenario = self.path / SCENARIO
         if not stands_there(kept_scenario) or hash_of_file(kept_scenario) != self.manifest.text_sha256:
@@ -92,7 +92,7 @@ class Resumption:
             index = shard_index(file.name)
             if index is not None and index not in trusted:
                 if ownership.is_shard(file):  # written, but killed before the journal said so
-                    files.remove(file)
+                    atomic_files.remove(file)
                 else:
                     self._aside(file)
         self._check_snapshots()
@@ -115,7 +115,7 @@ class Resumption:
         if not journal.entries and journal.damaged:
             self._aside(path)
         elif path.stat().st_nlink > 1 or read_regular(path, largest_journal(self.manifest)) != lines:
-            files.write_file(path, lines)
+            atomic_files.write_file(path, lines)
 
     def _shard(self, entry: Entry, trials: range) -> Stored | None:
         path = self.path / SHARDS / shard_name(entry.shard)

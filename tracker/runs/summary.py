@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracker import chain as chain_statistics
-from tracker.bins import WAIT_BITS, bin_edges
-from tracker.loop import CORRECT, ERROR, EXCESS, INSIDE, MEASURED, SQUARE, STEPS
+from tracker.engine.bins import WAIT_BITS, bin_edges
+from tracker.engine.loop import CORRECT, ERROR, EXCESS, INSIDE, MEASURED, SQUARE, STEPS
+from tracker.jsonable import jsonable
+from tracker.metrics.after_switch import pooled_mean
 from tracker.metrics.averages import final_moments, over_trials, pooled_moments, ratio
 from tracker.metrics.recovery import others, recovery
-from tracker.metrics.switches import pooled_mean
 from tracker.names import FROZEN, ORACLE
-from tracker.plain import jsonable
 from tracker.runs.netcdf import array_hash
-from tracker.runs.steps import steps_over_limits
+from tracker.runs.step_sizes import steps_over_limits
 from tracker.scenario import classifies, regimes
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tracker.simulate import Contestant, Problem
+    from tracker.engine.simulate import Contestant, Problem
 
     Arrays = Mapping[str, NDArray[Any]]
 

@@ -6,21 +6,21 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tracker.regular import is_own_folder, is_regular, read_regular
-from tracker.runs.errors import CorruptRun
+from tracker.regular_files import is_own_folder, is_regular, read_regular
+from tracker.runs.file_names import POINTS, TABLE, TIDY
 from tracker.runs.identity import hash_of_file, resolved, sha256
-from tracker.runs.names import POINTS, TABLE, TIDY
-from tracker.runs.points import axes_of, points_of
-from tracker.runs.reading import not_finished, open_run, stored_scenario
-from tracker.runs.records import SCENARIO
-from tracker.runs.sweeping import SWEEP, Outcome, Sweep, ended, read_sweep_manifest
-from tracker.runs.tidy import STATES
+from tracker.runs.manifest import SCENARIO
+from tracker.runs.run_errors import CorruptRun
+from tracker.runs.run_reading import not_finished, open_run, stored_scenario
+from tracker.runs.sweep_points import axes_of, points_of
+from tracker.runs.sweep_running import SWEEP, Outcome, Sweep, ended, read_sweep_manifest
+from tracker.runs.sweep_table import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tracker.runs.points import Point
-    from tracker.runs.records import Manifest
+    from tracker.runs.manifest import Manifest
+    from tracker.runs.sweep_points import Point
     from tracker.scenario import Scenario
 
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
+from tracker.engine.simulate import Problem, compile_kernels, simulate, source_fingerprint
 from tracker.runs.checkpoints import Checkpoint, Place
-from tracker.runs.errors import CorruptRun
 from tracker.runs.identity import versions
-from tracker.runs.storage import Stored, read_manifest
-from tracker.simulate import Problem, compile_kernels, simulate, source_fingerprint
+from tracker.runs.run_directory import Stored, read_manifest
+from tracker.runs.run_errors import CorruptRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from tracker.scenario.addresses import with_settings
-from tracker.scenario.build import Mode, build_modes, classifies, initial_law, skew_matrix
-from tracker.scenario.errors import ScenarioError
+from tracker.scenario.builders import Mode, build_modes, classifies, initial_law, skew_matrix
+from tracker.scenario.complaints import ScenarioError
 from tracker.scenario.forecast import Limits, PredictedCost, predicted_cost, refusals, step_nanoseconds
+from tracker.scenario.json_schema import json_schema
 from tracker.scenario.model import Scenario, load, parse
+from tracker.scenario.overrides import with_settings
 from tracker.scenario.plugins import PluginError
-from tracker.scenario.schema import json_schema
-from tracker.scenario.stability import doubtful_targets, regime, regimes, stability_limits, warnings
-from tracker.scenario.switching import switched_systems, unstable_when_switched
+from tracker.scenario.step_warnings import doubtful_targets, regime, regimes, stability_limits, warnings
+from tracker.scenario.switching_check import switched_systems, unstable_when_switched
 
 __all__ = [
     "Limits",

@@ -81,7 +81,7 @@ class Arrays(NamedTuple):
 
 
 def arrays_of(scenario: Scenario) -> Arrays:
-    """Return the size of the arrays that a run leaves (`tracker.simulate.collect` names them)."""
+    """Return the size of the arrays that a run leaves (`tracker.engine.simulate.collect` names them)."""
     N, X, samplers = scenario.dimension, len(scenario.modes), len(scenario.samplers)
     records = scenario.steps // scenario.record_every + 1
     pairs = N * (N - 1) / 2

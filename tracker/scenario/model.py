@@ -18,11 +18,11 @@ from tracker import chain as hidden_chain
 from tracker.costs.base import CostKeys, noise_factor
 from tracker.keys import Count, Keys, Matrix, Name, Number, Positive, Step, Vector, Whole, symmetric
 from tracker.samplers.base import SamplerKeys
-from tracker.scenario import reading
-from tracker.scenario.agreement import disagreements
-from tracker.scenario.errors import ScenarioError
-from tracker.scenario.files import attached, files_of, fingerprint
-from tracker.scenario.own import wrapped
+from tracker.scenario import toml_text
+from tracker.scenario.complaints import ScenarioError
+from tracker.scenario.cross_checks import disagreements
+from tracker.scenario.custom_cost import wrapped
+from tracker.scenario.data_files import attached, files_of, fingerprint
 from tracker.scenario.plugins import Plugin, allowed
 
 if TYPE_CHECKING:
@@ -202,11 +202,11 @@ class Scenario(Keys):
 
     def content(self) -> dict[str, Any]:
         """Return the fields that were given as tables, lists, numbers and text."""
-        return dict(reading.plain(self))
+        return dict(toml_text.plain(self))
 
     def toml(self) -> str:
         """Return the scenario as a file: verbatim if it came from one unchanged."""
-        return reading.written(self.content()) if self._source is None else self._source
+        return toml_text.written(self.content()) if self._source is None else self._source
 
     def written_as(self, text: str) -> Scenario:
         """Return the scenario with ``text`` as the file it came from."""
@@ -222,7 +222,7 @@ class Scenario(Keys):
 
     def replace(self, **changes: Any) -> Scenario:
         """Return a changed scenario, checked again; None takes a key away; ``modes`` may hold costs of one's own."""
-        from tracker.scenario.checks import checked  # it makes scenarios, so it reads this module first
+        from tracker.scenario.validation import checked  # it makes scenarios, so it reads this module first
 
         data = {key: value for key, value in {**self.parts(), **changes}.items() if value is not None}
         if "modes" in changes:
@@ -242,10 +242,10 @@ def parse(
     ``settings`` are changes ``"chain.alpha=1e-4"`` made before the check; data files are looked for in ``folder``;
     ``plugins`` names installed packages whose costs and samplers may be used: their code is run.
     """
-    from tracker.scenario.addresses import assigned
-    from tracker.scenario.checks import checked
+    from tracker.scenario.overrides import assigned
+    from tracker.scenario.validation import checked
 
-    data = reading.tables(text, name)
+    data = toml_text.tables(text, name)
     more = allowed(plugins)
     data = assigned(data, settings, more) if settings else data
     scenario = checked(data if folder is None else attached(data, Path(folder), more), more)
@@ -255,4 +255,4 @@ def parse(
 def load(path: str | Path, settings: Sequence[str] = (), plugins: Sequence[str] = ()) -> Scenario:
     """Return the scenario in a file; see ``parse``."""
     path = Path(path)
-    return parse(reading.read(path), path.name, settings, path.parent, plugins)
+    return parse(toml_text.read(path), path.name, settings, path.parent, plugins)

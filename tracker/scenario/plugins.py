@@ -17,7 +17,7 @@ from tracker.costs.base import CostKeys
 from tracker.keys import Keys
 from tracker.samplers import SAMPLERS
 from tracker.samplers.base import SamplerKeys
-from tracker.scenario.errors import ScenarioError, shown
+from tracker.scenario.complaints import ScenarioError, shown
 
 
 class Shelf(NamedTuple):

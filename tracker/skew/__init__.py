@@ -6,9 +6,7 @@ of the paper, counted from 0 here.
 
 from __future__ import annotations
 
-from tracker.skew.choice import best_for_step, optimal
-from tracker.skew.matrices import basis, clip, from_pairs, is_skew, pairs, to_pairs, tridiagonal
-from tracker.skew.stability import (
+from tracker.skew.contraction_rates import (
     contraction,
     cyclic_limit,
     independent_limit,
@@ -16,6 +14,8 @@ from tracker.skew.stability import (
     stability_limit,
     stationary_covariance,
 )
+from tracker.skew.matrices import basis, clip, from_pairs, is_skew, pairs, to_pairs, tridiagonal
+from tracker.skew.optimal_skew import best_for_step, optimal
 
 __all__ = [
     "basis",

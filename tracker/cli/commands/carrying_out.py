@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tracker.cli.guard import guarded
+from tracker.cli.error_messages import guarded
 from tracker.cli.options import (
     Engine,
     File,

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from tracker.cli.guard import guarded
+from tracker.cli.error_messages import guarded
 from tracker.cli.options import FinishedRun, Json, Plugins
 from tracker.cli.program import app
 

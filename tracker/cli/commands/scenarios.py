@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tracker.cli.guard import guarded
+from tracker.cli.error_messages import guarded
 from tracker.cli.options import File, Json, MaxDisk, MaxMemory, MaxSteps, Plugins, Quiet, Settings, limits_of
 from tracker.cli.program import app
 
@@ -168,7 +168,7 @@ def schema() -> None:
 
         tracker schema > scenarios/scenario.schema.json
     """
-    from tracker.cli.show import print_json
+    from tracker.cli.printing import print_json
     from tracker.scenario import json_schema
 
     print_json(json_schema(), indent=2)

@@ -1,0 +1,28 @@
+"""A warning of the program's own is one line, as every other line on stderr: no file name, no line of source."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TextIO
+
+from tracker.cli.error_messages import say
+
+
+def warn_plainly() -> None:
+    """Print warnings of this package's own kinds as ``warning: ...``; all others stay Python's."""
+    usual = warnings.showwarning
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if category.__module__.partition(".")[0] == __package__.partition(".")[0]:
+            say(f"warning: {message}")
+        else:
+            usual(message, category, filename, lineno, file, line)
+
+    warnings.showwarning = show

@@ -1,0 +1,167 @@
+"""The verdict on samplers whose S moves (see ``adaptive``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tracker.convergence import extrapolation, implementation_verdict, order, order_only, sentences
+from tracker.convergence.adaptive_findings import Triple, has_path, triple
+from tracker.convergence.statistics import Panel, Statistic
+from tracker.convergence.trials import Engine
+from tracker.convergence.verdict import Distances, Observable, Order, Verdict
+from tracker.scenario import ScenarioError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tracker.convergence.check_request import Request
+    from tracker.convergence.extrapolation import Judged
+    from tracker.convergence.step_ladder import Ladder
+    from tracker.convergence.verdict import Word
+
+    Array = NDArray[np.float64]
+
+AGREEMENT = 1e-9  # of two codes of one deterministic recursion, relative
+TRIALS = 4000
+
+
+def check(rungs: Ladder, request: Request) -> Verdict:
+    """Compare (theta, D, S) with the ODE where that is the limit; otherwise say what cannot be validated."""
+    if rungs.path is not None:
+        raise ScenarioError([f"path: the three regimes are known for a fixed S, and {rungs.keys.kind} moves it"])
+    if has_path(rungs):
+        return _against_the_path(rungs, request)
+    if rungs.keys.kind == "hessian":
+        reason = (
+            "the limit of (theta, D, S) is deterministic, and so has an independent reference, only at beta = inf in one mode "
+            "from one point"
+        )
+        return order_only.check(rungs, request, reason)
+    return _means_only(rungs, request)
+
+
+def _against_the_path(rungs: Ladder, request: Request) -> Verdict:
+    request.note("(theta, D, S) along the ladder")
+    trials, delta = request.trials or TRIALS, request.resolution
+    found = triple(rungs, trials)
+    random = bool(found.stderr.any())
+    judged = _limit(rungs, found, delta, trials, random=random)
+    errors = found.algorithm - found.limit
+    observables = tuple(
+        Observable(
+            name=name,
+            limit=float(found.limit[j]),
+            algorithm=tuple(found.algorithm[:, j].tolist()),
+            stderr=tuple(found.stderr[:, j].tolist()),
+            error=tuple(errors[:, j].tolist()),
+            error_stderr=tuple(found.stderr[:, j].tolist()),
+            scale=float(found.scale[j]),
+            intercept=float(judged.discrepancy[j]),
+            order=_slope(rungs, errors[:, j], found.stderr[:, j], float(found.scale[j])),
+        )
+        for j, name in enumerate(found.names)
+    )
+    total = order.overall_exact(rungs.epsilons, errors, found.scale) if not random else Order()
+    engine: Word = "unavailable"
+    note = (
+        "the algorithm is random here (gradient noise), so its own law is not known: the implementation is not judged"
+    )
+    if found.own is not None:
+        gap = np.abs(found.algorithm[0] - found.own) / found.scale
+        engine = "confirmed" if gap.max() <= AGREEMENT else "rejected"
+    elif not random:
+        note = (
+            "1/epsilon is not whole, so the recursion was not computed a second time: the implementation is not judged"
+        )
+    return sentences.with_statements(
+        Verdict(
+            scenario=rungs.scenario.name,
+            sampler=rungs.sampler,
+            ratio=rungs.ratio,
+            regime="switched",
+            horizon=rungs.horizon,
+            reference="diffusion",
+            epsilons=rungs.epsilons,
+            observables=observables,
+            order=total,
+            distances=Distances(),
+            limit_verdict=judged.verdict,
+            implementation_verdict=engine,
+            resolution=delta,
+            resolution_reached=judged.reached,
+            deterministic=True,
+            trials=trials if random else 1,
+            simulated=rungs.epsilons,
+            trials_needed=judged.needed,
+            largest_z=judged.largest_z,
+            notes=(note,) if engine == "unavailable" else (),
+        ),
+        len(found.names),
+    )
+
+
+def _limit(rungs: Ladder, found: Triple, delta: float, trials: int, *, random: bool) -> Judged:
+    if not random:
+        return extrapolation.limit_from_exact(
+            rungs.epsilons, found.algorithm, found.limit, found.scale, delta, len(found.names)
+        )
+    # the statistics are taken as independent: the quantile of the largest |z| is then a little too large, never too small
+    c = extrapolation.weights(rungs.epsilons)
+    covariance = np.diag((c[:, None] ** 2 * found.stderr**2).sum(axis=0))
+    return extrapolation.judge_sampled(c @ (found.algorithm - found.limit), covariance, found.scale, delta, trials)
+
+
+def _slope(rungs: Ladder, error: Array, stderr: Array, size: float) -> Order | None:
+    if stderr.any():
+        return order.sampled_order(rungs.epsilons, error, stderr, None)
+    return order.exact_order(rungs.epsilons, error, size)
+
+
+def _means_only(rungs: Ladder, request: Request) -> Verdict:
+    """No reference at all: the engine's means at each step size, for the eye."""
+    trials = request.trials or TRIALS
+    N = rungs.scenario.dimension
+    panel = Panel(
+        tuple(Statistic("mean", None, a) for a in range(N)) + tuple(Statistic("second", None, a, a) for a in range(N)),
+        (),
+        tuple(mode.name for mode in rungs.scenario.modes),
+    )
+    every = list(range(len(rungs.steps)))
+    engine = Engine(rungs, panel, trials, every, request.tell, request.workers, request.max_steps)
+    tallies = [engine.run(rung) for rung in every]
+    observables = tuple(
+        Observable(
+            name=name,
+            limit=None,
+            algorithm=tuple(float(t.mean[j]) for t in tallies),
+            stderr=tuple(float(t.stderr[j]) for t in tallies),
+            error=(None,) * len(tallies),
+            tested=False,
+        )
+        for j, name in enumerate(panel.names)
+    )
+    reason = f"limit not validated: no law of the limit of a {rungs.keys.kind} sampler is known here, by theory or by coupling"
+    return sentences.with_statements(
+        Verdict(
+            scenario=rungs.scenario.name,
+            sampler=rungs.sampler,
+            ratio=rungs.ratio,
+            regime="switched",
+            horizon=rungs.horizon,
+            reference="diffusion",
+            epsilons=rungs.epsilons,
+            observables=observables,
+            order=Order(),
+            distances=Distances(),
+            limit_verdict="unavailable",
+            implementation_verdict="unavailable",
+            resolution=request.resolution,
+            alphas=tuple(rungs.alpha(rung) for rung in every),
+            trials=trials,
+            simulated=rungs.epsilons,
+            notes=(reason, f"the implementation is not judged: {implementation_verdict.watch(rungs).reason}"),
+        ),
+        0,
+    )

@@ -1,0 +1,117 @@
+"""alpha = epsilon^P: which of the three limits, how far, and how fast. Exact laws, no simulation but for the implementation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tracker.convergence import extrapolation, implementation_verdict, order, sentences, three_limits
+from tracker.convergence.trials import Engine
+from tracker.convergence.verdict import Observable, Order, Verdict
+from tracker.scenario import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from tracker.convergence.check_request import Request
+    from tracker.convergence.step_ladder import Ladder
+    from tracker.convergence.three_limits import Three
+
+    Array = NDArray[np.float64]
+
+
+def check(rungs: Ladder, request: Request) -> Verdict:
+    """Judge the approach to the limit that P names."""
+    delta = request.resolution
+    three, own, reference, why_not = _exact(rungs, request.note)
+    name, power = three_limits.expected_regime(rungs.path), three_limits.approach(rungs.path)
+    limit = getattr(three, name)
+    if limit is None:
+        raise ScenarioError([f"path: the {name} limit is not computed here ({why_not[name]}): use quadratic costs"])
+    panel = three_limits.total_panel(rungs.scenario.dimension, tuple(mode.name for mode in rungs.scenario.modes))
+    watched = implementation_verdict.watch(rungs)
+    count = request.trials or watched.trials(delta, len(panel.tested))
+    tally = Engine(rungs, panel, count, [0], request.tell, request.workers, request.max_steps).run(0, watched.law)
+    scale = np.sqrt(np.diag(tally.covariance))
+    h = np.array(rungs.epsilons) ** power
+    judged = extrapolation.limit_from_exact(h.tolist(), own, limit, scale, delta, len(panel.tested))
+    engine = implementation_verdict.judge(tally, own[0], len(panel.tested), delta, watched, "")
+    far, rates = three_limits.distances(three, own, rungs.epsilons)
+    verdict = judged.verdict
+    nearest = min((d, n) for n, d in ((n, far[n]) for n in three_limits.NAMES) if d is not None)[1]
+    if verdict == "confirmed" and nearest != name:
+        verdict = "inconclusive"  # another limit is nearer at the smallest step: no name without the distance
+    return sentences.with_statements(
+        Verdict(
+            scenario=rungs.scenario.name,
+            sampler=rungs.sampler,
+            ratio=rungs.alpha(len(rungs.steps) - 1) / rungs.epsilons[-1],
+            regime=name,
+            horizon=rungs.horizon,
+            reference="moments" if reference == "moments" else "density",
+            epsilons=rungs.epsilons,
+            observables=_observables(rungs, panel.names, own, limit, scale, judged.discrepancy, power),
+            order=order.overall_exact(rungs.epsilons, own - limit, scale, power=power),
+            distances=far,
+            limit_verdict=verdict,
+            resolution=delta,
+            resolution_reached=judged.reached,
+            path=rungs.path,
+            alphas=tuple(rungs.alpha(rung) for rung in range(len(rungs.steps))),
+            trials=count,
+            simulated=rungs.epsilons[:1],
+            trials_needed=engine.needed,
+            rates=rates,
+            notes=(*_nearer(rungs, name, nearest), *three_limits.left_out(why_not), *engine.notes),
+            **engine.fields(),
+        ),
+        len(panel.tested),
+    )
+
+
+def _nearer(rungs: Ladder, name: str, nearest: str) -> tuple[str, ...]:
+    if nearest == name:
+        return ()
+    smallest = rungs.epsilons[-1]
+    return (
+        f"at epsilon = {smallest:g} the {nearest} limit is still nearer than the {name} one: take smaller --epsilons",
+    )
+
+
+def _exact(rungs: Ladder, tell: Callable[[str], None]) -> tuple[Three, Array, str, dict[str, str]]:
+    if all(keys.cost == "quadratic" for keys in rungs.scenario.modes):
+        return (*three_limits.quadratic_limits(rungs), "moments", {})
+    if rungs.scenario.dimension > 2:
+        raise ScenarioError(
+            ["path: exact laws are needed, and exist for quadratic costs or N = 1, 2: leave --path out"]
+        )
+    own, why_not = three_limits.density_algorithm(rungs, tell)
+    if len(own) < len(rungs.steps):
+        raise ScenarioError([f"path: exact laws are needed, and {why_not}"])
+    three, missing = three_limits.density_limits(rungs, tell)
+    return three, own, "density", missing
+
+
+def _observables(
+    rungs: Ladder, names: tuple[str, ...], own: Array, limit: Array, scale: Array, intercept: Array, power: float
+) -> tuple[Observable, ...]:
+    found = []
+    for j, name in enumerate(names):
+        error = own[:, j] - limit[j]
+        slope: Order | None = order.exact_order(rungs.epsilons, error, float(abs(limit[j]) + scale[j]), power=power)
+        found.append(
+            Observable(
+                name=name,
+                limit=float(limit[j]),
+                algorithm=tuple(own[:, j].tolist()),
+                stderr=(0.0,) * len(own),
+                error=tuple(error.tolist()),
+                scale=float(scale[j]),
+                intercept=float(intercept[j]),
+                order=slope,
+            )
+        )
+    return tuple(found)

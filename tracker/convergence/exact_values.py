@@ -1,0 +1,265 @@
+"""Exact values of the statistics: in the limit, and for the algorithm at each step size."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.linalg import expm
+
+from tracker import limits
+from tracker.convergence.statistics import Panel, Statistic, density_panel, function, moment_panel, of_law, of_moments
+from tracker.limits.density_means import algorithm_density_for_means, density_for_means, refuse_algorithm_density
+from tracker.scenario import initial_law
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from tracker.convergence.step_ladder import Ladder
+    from tracker.convergence.verdict import Reference
+    from tracker.limits.grid_law import Law
+    from tracker.scenario import Scenario
+
+    Array = NDArray[np.float64]
+
+CELLS = 120  # of finite volumes along each axis, N = 2, where Fourier series do not resolve a law
+AGREEMENT = {1: 1e-4, 2: 1e-2}  # of the means of two grids, in units of the resolution: N = 1 is cheap
+ENOUGH = 0.1  # of the resolution: the error of a mean of cells, or of a law that is only looked at from afar
+FROM_AFAR = 1e8  # values of the right-hand side of such a law, some 3 s
+FAINT = 1e-2  # a statistic of a rare mode is looked at in units of this share of its spread over all modes, or its own
+MOST_KERNEL_STEPS = 8192  # of the sampler's own law; beyond, simulation is the cheaper way
+
+
+@dataclass(frozen=True, eq=False)
+class Exact:
+    """What theory says.
+
+    limit : (J,)
+    algorithm : (rungs, J); None where the algorithm's own law is out of reach at some rung, ``why_not`` says why
+    largest : (J,), the algorithm at the largest step; None where even that is out of reach
+    law, laws : of theta and the mode at T, in the limit and at each rung; where the reference is a density
+    """
+
+    reference: Reference
+    panel: Panel
+    limit: Array
+    algorithm: Array | None
+    largest: Array | None
+    why_not: str = ""
+    law: Law | None = None
+    laws: tuple[Law, ...] = ()
+
+    @property
+    def finest(self) -> Law | None:
+        """The algorithm's law at the smallest step; None where that rung is out of reach."""
+        return self.laws[-1] if self.algorithm is not None and self.laws else None
+
+
+class OutOfReach(ValueError):
+    """No independent law of the limit; the message says why."""
+
+
+def exact_values(ladder: Ladder, tell: Callable[[str], None], resolution: float = 0.05) -> Exact:
+    """Return the exact values, by moments if the costs are quadratic, else by densities as fine as the resolution asks.
+
+    Raises
+    ------
+    OutOfReach
+        Where neither is possible.
+    """
+    if all(keys.cost == "quadratic" for keys in ladder.scenario.modes):
+        try:
+            return _by_moments(ladder)
+        except ValueError as error:
+            raise OutOfReach(str(error)) from error
+    if ladder.scenario.dimension > 2:
+        N = ladder.scenario.dimension
+        raise OutOfReach(f"costs that are not quadratic have an exact law here for N = 1 and 2 only, and N = {N}")
+    return _by_density(ladder, tell, resolution)
+
+
+# --- quadratic costs
+
+
+def _by_moments(ladder: Ladder) -> Exact:
+    scenario, name = ladder.scenario, ladder.sampler
+    panel = moment_panel(scenario.dimension, _names(scenario), halves=ladder.halves)
+    T = ladder.horizon
+    at_rung = ladder.at(len(ladder.steps) - 1)
+    moments = limits.moments(at_rung, name, T)
+    limit = of_moments(panel, moments, _lagged(at_rung, name, T, "limit", ladder), stay_limit(ladder))
+    found = []
+    for rung, n in enumerate(ladder.steps):
+        here = ladder.at(rung)
+        own = limits.algorithm_moments(here, name, n)
+        found.append(of_moments(panel, own, _lagged(here, name, T, "algorithm", ladder), stay_algorithm(ladder, rung)))
+    return Exact("moments", panel, limit, np.array(found), found[0])
+
+
+def _lagged(scenario: Scenario, name: str, T: float, of: Any, ladder: Ladder) -> Array:
+    N = scenario.dimension
+    return limits.two_time(scenario, name, T / 2, T, of=of) if ladder.halves else np.zeros((N, N))
+
+
+def _names(scenario: Scenario) -> tuple[str, ...]:
+    return tuple(mode.name for mode in scenario.modes)
+
+
+# --- the chain alone
+
+
+def stay_limit(ladder: Ladder) -> Array:
+    """P(x(T/2) = x(T) = i) in the limit, shape (X,)."""
+    start = initial_law(ladder.scenario)
+    if ladder.scenario.chain is None:
+        return start
+    half = expm(float(ladder.ratio or 0.0) * ladder.horizon / 2 * np.array(ladder.scenario.chain.Q))
+    return np.asarray((start @ half) * np.diag(half))
+
+
+def stay_algorithm(ladder: Ladder, rung: int) -> Array:
+    """The same for the algorithm at a rung."""
+    start = initial_law(ladder.scenario)
+    if ladder.scenario.chain is None:
+        return start
+    step = np.eye(len(start)) + ladder.alpha(rung) * np.array(ladder.scenario.chain.Q)
+    half = np.linalg.matrix_power(step, ladder.steps[rung] // 2)
+    return np.asarray((start @ half) * np.diag(half))
+
+
+# --- other costs, N = 1 and 2
+
+
+def _by_density(ladder: Ladder, tell: Callable[[str], None], resolution: float) -> Exact:
+    scenario, T = ladder.scenario, ladder.horizon
+    panel = density_panel(scenario.dimension, _names(scenario), halves=ladder.halves)
+    tell("computing the limit's law")
+    times = [T / 2, T]
+    law = limit_law(ladder.at(len(ladder.steps) - 1), ladder.sampler, times, panel, resolution)
+    limit = of_law(panel, law, stay_limit(ladder))
+    laws, why_not = algorithm_laws(ladder, tell, law.box if law.smooth else None)
+    own = np.array([of_law(panel, each, stay_algorithm(ladder, rung)) for rung, each in enumerate(laws)])
+    complete = len(laws) == len(ladder.steps)
+    return Exact("density", panel, limit, own if complete else None, own[0] if len(own) else None, why_not, law, laws)
+
+
+def limit_law(
+    scenario: Scenario,
+    sampler: str,
+    times: list[float],
+    panel: Panel,
+    resolution: float = 0.05,
+    near: Law | None = None,
+    *,
+    precise: bool = True,
+) -> Law:
+    """The law of the limit: by Fourier series where they resolve the statistics, else by finite volumes where those do.
+
+    near : a law that is like it, whose grid is the first to be tried; without ``precise`` a tenth of the resolution will do
+
+    Raises
+    ------
+    OutOfReach
+        If there is no such law, it does not fit into its box, or no method resolves it.
+    """
+    allowed, work = resolution * AGREEMENT[scenario.dimension], None
+    if not precise:
+        allowed, work = resolution * ENOUGH, FROM_AFAR
+    known = near.coarse if near is not None and near.smooth else None
+    points = len(known.axes[0]) if known is not None else None
+    try:
+        return density_for_means(
+            scenario, sampler, times, lambda fine, coarse: _apart(panel, fine, coarse), allowed, points, work
+        )
+    except ValueError as error:
+        why_not = str(error)
+    if not precise and scenario.dimension == 2:
+        raise OutOfReach(why_not)  # cells would take as long again, for a distance that nothing is judged by
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # said below, as a reason
+        try:
+            law = limits.density(scenario, sampler, times, cells=CELLS if scenario.dimension == 2 else None)
+        except ValueError as error:
+            raise OutOfReach(str(error)) from error
+    if law.box_too_small:
+        raise OutOfReach(f"{why_not}; and finite volumes do not fit into a box that can be computed")
+    off = _error_of_cells(panel, law)
+    if not off <= ENOUGH * resolution:
+        raise OutOfReach(
+            f"{why_not}; and {len(law.axes[0])} cells a side are too coarse: a statistic is known to {off:.2g} of its standard "
+            f"deviations only, and {ENOUGH * resolution:.2g} are asked for"
+        )
+    return law
+
+
+def _apart(panel: Panel, fine: Law, coarse: Law) -> float:
+    """The largest difference of a statistic between two grids, in its standard deviations."""
+    nothing = np.zeros(len(panel.modes))  # what the chain alone decides is no matter of grids
+    gap = np.abs(of_law(panel, fine, nothing) - of_law(panel, coarse, nothing))
+    return float(np.max(gap / [_spread(s, fine) for s in panel.all], initial=0.0))
+
+
+def _error_of_cells(panel: Panel, law: Law) -> float:
+    """The largest estimated error of a statistic, in its standard deviations."""
+    found = [0.0]
+    for s in panel.all:
+        if s.kind in ("stay", "probability"):
+            continue  # the chain alone decides, and cells keep it exactly
+        error = law.expectation_error(lambda *theta, s=s: function(s, theta), s.mode)[0 if s.early else -1]
+        found.append(float(error) / _spread(s, law))
+    return max(found)
+
+
+def _spread(s: Statistic, law: Law) -> float:
+    """The standard deviation of what is averaged, and of a rare mode's at least a share of that over all modes."""
+    if s.kind in ("stay", "probability"):
+        return 1.0
+    when = 0 if s.early else -1
+
+    def deviation(mode: int | None) -> float:
+        mean = law.expectation(lambda *theta: function(s, theta), mode)[when]
+        square = law.expectation(lambda *theta: function(s, theta) ** 2, mode)[when]
+        return float(np.sqrt(max(square - mean**2, 0.0)))
+
+    return max(deviation(s.mode), FAINT * deviation(None), 1e-300)
+
+
+def algorithm_laws(
+    ladder: Ladder, tell: Callable[[str], None], box: Array | None = None
+) -> tuple[tuple[Law, ...], str]:
+    """The algorithm's own law at T / 2 and T, from the largest step down as far as it is within reach, and why no further.
+
+    box : one that holds the limit's law, to begin with
+    """
+    found: list[Law] = []
+    reason = ""
+    if box is not None and len(box) == 2:
+        # Only the whole ladder is of use beyond the largest step, so one that is out of reach is refused before the others.
+        reason = _out_of_reach(ladder, box)
+        ladder = replace(ladder, steps=ladder.steps[:1]) if reason else ladder
+    for rung, n in enumerate(ladder.steps):
+        epsilon = ladder.epsilons[rung]
+        if n > MOST_KERNEL_STEPS:
+            return tuple(found), f"{n} steps of the algorithm's own law are more than {MOST_KERNEL_STEPS}"
+        tell(f"computing the algorithm's law at epsilon = {epsilon:g}")
+        try:
+            law = algorithm_density_for_means(ladder.at(rung), ladder.sampler, [n // 2, n], box)
+        except ValueError as error:
+            return tuple(found), f"at epsilon = {epsilon:g}: {error}"
+        box = law.box
+        found.append(law)
+    return tuple(found), reason
+
+
+def _out_of_reach(ladder: Ladder, box: Array) -> str:
+    """Why the algorithm's own law on this box is too much work at some rung; nothing where it is not."""
+    for rung, n in enumerate(ladder.steps):
+        try:
+            refuse_algorithm_density(ladder.at(rung), ladder.sampler, n, box)
+        except ValueError as error:
+            return f"at epsilon = {ladder.epsilons[rung]:g}: {error}"
+    return ""

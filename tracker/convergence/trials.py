@@ -1,0 +1,157 @@
+"""Trials by the engine's own kernels, rung by rung: only sums are kept, so memory does not grow with the trials."""
+
+from __future__ import annotations
+
+import os
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from tracker.convergence.check_request import MOST_STEPS, TooManySteps
+from tracker.convergence.residuals import StepLaw, Sums, gather, joined, path_floats
+from tracker.convergence.statistics import Panel, Sample, evaluate
+from tracker.engine import simulate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tracker.convergence.check_request import Progress
+    from tracker.convergence.step_ladder import Ladder
+    from tracker.scenario import Scenario
+
+    Array = NDArray[np.float64]
+
+LEVEL_ROLE = 101  # of the seeds of the rungs: a stream of its own, far from the roles of the simulation
+SHARD = 1000  # trials
+ROUNDING = 1e-12  # of a mean: a smaller standard deviation is none
+WATCHED_FLOATS = 2_000_000  # of the paths of a shard whose every step is looked at: 16 MB
+
+
+class Tally(NamedTuple):
+    """Statistics over the trials of one rung.
+
+    mean : (J,); covariance : (J, J), of one trial; theta, mode : the trials at T themselves, kept for N = 1 only
+    steps : sums over single steps, where they were watched
+    """
+
+    trials: int
+    mean: Array
+    covariance: Array
+    theta: Array
+    mode: NDArray[np.int64]
+    steps: Sums | None = None
+
+    @property
+    def stderr(self) -> Array:
+        """Of the mean."""
+        return np.asarray(np.sqrt(np.diag(self.covariance) / self.trials))
+
+
+class Diverged(ValueError):
+    """Trials ran away, so that means over trials mean nothing."""
+
+
+def rung_seed(seed: int, rung: int) -> int:
+    """Return the seed of a rung: independent of the other rungs and of a run of the same scenario."""
+    words = np.random.SeedSequence(seed, spawn_key=(LEVEL_ROLE, rung)).generate_state(1, np.uint64)
+    return int(words[0] >> np.uint64(1))
+
+
+class Engine:
+    """Simulates rungs of a ladder and tells how far it is."""
+
+    def __init__(
+        self,
+        ladder: Ladder,
+        panel: Panel,
+        trials: int,
+        rungs: list[int],
+        progress: Progress | None = None,
+        workers: int | None = None,
+        max_steps: float = MOST_STEPS,
+    ) -> None:
+        self.ladder, self.panel, self.trials = ladder, panel, trials
+        self.total = float(trials) * sum(ladder.steps[rung] for rung in rungs)
+        if self.total > max_steps:
+            raise TooManySteps(
+                f"trials: {trials} trials x {sum(ladder.steps[rung] for rung in rungs)} steps = {self.total:.3g} steps are "
+                f"more than {max_steps:.3g}; raise it with --max-steps, or ask for fewer --trials or a larger --resolution"
+            )
+        self._done, self._lock, self._stop = 0.0, threading.Lock(), threading.Event()
+        self._tell = progress or (lambda *_: None)
+        self._workers = workers or os.cpu_count() or 1
+
+    def run(self, rung: int, watched: StepLaw | None = None) -> Tally:
+        """Return the tally of a rung; with the law of a step every step is watched. The paths are the same."""
+        recorded = {} if watched is None else {"record_every": 1}
+        scenario = self.ladder.at(rung, trials=self.trials, seed=rung_seed(self.ladder.scenario.seed, rung), **recorded)
+        problem = built(scenario)
+        simulate.compile_kernels(problem, lambda note: self._tell(self._done, self.total, note))
+        size = min(SHARD, simulate.most_trials(problem))
+        if watched is not None:
+            size = min(size, max(2, WATCHED_FLOATS // path_floats(scenario)))
+        shards = [range(first, min(first + size, self.trials)) for first in range(0, self.trials, size)]
+        minima = np.array([mode.minimisers[0] for mode in problem.modes])
+        tallies = []
+        # BLAS on one thread: trials are what runs in parallel, and sums must not depend on the number of threads
+        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(self._workers) as pool:
+            waiting: list[Future[Tally]] = []
+            try:
+                waiting = [pool.submit(self._shard, problem, shard, minima, watched) for shard in shards]
+                for future in waiting:  # in the order of trials, so that sums do not depend on who finishes first
+                    tallies.append(future.result())
+                    self._tell(self._done, self.total, f"simulating epsilon = {self.ladder.epsilons[rung]:g}")
+            except BaseException:
+                self._stop.set()
+                for future in waiting:
+                    future.cancel()
+                raise
+        return _joined(tallies)
+
+    def _shard(self, problem: Any, trials: range, minima: Array, watched: StepLaw | None) -> Tally:
+        arrays, _ = simulate.simulate(problem, trials, self._count, self._stop.is_set)
+        lost = int(np.sum(arrays["diverged"] >= 0))
+        if lost:
+            epsilon = problem.scenario.samplers[0].epsilon
+            raise Diverged(
+                f"epsilons: at {epsilon:g} {lost} of {len(trials)} trials ran away, so their mean says nothing: "
+                "begin with a smaller epsilon"
+            )
+        theta, mode = arrays["theta"][:, 0], arrays["mode"].astype(np.int64)
+        half = -2 if watched is None else problem.layout.steps // 2 if self.ladder.halves else 0
+        values = evaluate(self.panel, Sample(theta[:, -1], mode[:, -1], theta[:, half], mode[:, half]), minima)
+        mean = values.mean(axis=0)
+        centred = values - mean
+        kept = theta[:, -1, 0] if theta.shape[2] == 1 else np.zeros(0)
+        steps = None if watched is None else gather(watched, theta, mode)
+        return Tally(len(values), mean, centred.T @ centred, kept, mode[:, -1] if kept.size else mode[:0, -1], steps)
+
+    def _count(self, steps: float) -> None:
+        with self._lock:
+            self._done += steps
+
+
+def built(scenario: Scenario) -> Any:
+    """Return the problem for the kernels without the baselines, of which nothing is asked here."""
+    problem = simulate.prepare(scenario)
+    return problem._replace(contestants=problem.contestants[:1])
+
+
+def _joined(parts: list[Tally]) -> Tally:
+    """Join the shards; their ``covariance`` still is the sum of squares about their own mean."""
+    trials, mean, squares = parts[0].trials, parts[0].mean, parts[0].covariance
+    for part in parts[1:]:
+        gap = part.mean - mean
+        both = trials + part.trials
+        squares = squares + part.covariance + np.outer(gap, gap) * (trials * part.trials / both)
+        mean, trials = mean + gap * (part.trials / both), both
+    covariance = squares / max(1, trials - 1)
+    flat = np.diag(covariance) <= (ROUNDING * np.abs(mean)) ** 2  # equal in all trials, but for the rounding of sums
+    covariance[flat], covariance[:, flat] = 0.0, 0.0
+    theta = np.concatenate([part.theta for part in parts])
+    mode = np.concatenate([part.mode for part in parts])
+    sums = [part.steps for part in parts if part.steps is not None]
+    return Tally(trials, mean, covariance, theta, mode, joined(sums) if sums else None)

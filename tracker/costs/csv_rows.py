@@ -1,0 +1,187 @@
+"""Data files beside a scenario: comma-separated numbers under a row of names, read as strictly as a stranger's file deserves.
+
+A ``DataFile`` is the name that a scenario file gives, together with what the file holds; it goes wherever the name goes (a
+changed scenario, another process), so that a scenario never depends on a folder again once it is read.
+"""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+import re
+from array import array
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import numpy as np
+from pydantic import PlainValidator
+
+from tracker.keys import LARGEST
+from tracker.regular_files import NotRegular, read_regular
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+LARGEST_DATA = 10_000_000  # bytes
+MOST_COLUMNS = 1000
+MOST_NUMBERS = 600_000  # rows x columns
+SHOWN = 30  # characters of a cell in a message
+UNREAD = (
+    "is looked for beside the scenario file, but this scenario comes from no file: give costs.table.read_data(path)"
+)
+
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}\.csv")
+_PLAIN_BYTES = b"0123456789+-., \t\r\n"
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+
+
+class Table(NamedTuple):
+    """The names of the columns, and the numbers (rows, columns), rows counted from 1 below the names."""
+
+    columns: tuple[str, ...]
+    numbers: Array
+
+    def column(self, name: str) -> Array:
+        """Return a column, shape (rows,)."""
+        return self.numbers[:, self.columns.index(name)]
+
+
+class DataFile(str):  # noqa: SLOT000  (it keeps its table)
+    """The name of a data file, with its content; without any, ``problem`` says why."""
+
+    content: bytes | None
+    problem: str
+
+    def __new__(cls, name: str, content: bytes | None = None, problem: str = UNREAD) -> DataFile:  # noqa: PYI034
+        """Keep what the file holds beside its name."""
+        file = super().__new__(cls, name)
+        file.content, file.problem = content, problem
+        return file
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let copies and other processes have the content too, but not the table made of it."""
+        return DataFile, (str(self), self.content, self.problem)
+
+    @cached_property
+    def table(self) -> Table:
+        """The numbers; read once, however many modes use them."""
+        if self.content is None:
+            raise ValueError(self.problem)
+        return parse_table(self.content)
+
+    @cached_property
+    def made(self) -> dict[Any, Any]:
+        """What was made of the table, by those who made it, so that it is made once."""
+        return {}
+
+
+def read_data(path: Path) -> DataFile:
+    """Return the data file at ``path``, not more than the largest allowed; what went wrong is said when it is used."""
+    try:
+        return DataFile(path.name, read_regular(path, LARGEST_DATA, links=True))
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, NotRegular):
+        return DataFile(path.name, problem=f"no such file in {path.parent.name or 'this folder'}/")
+    except OSError as error:
+        too_large = f"larger than {LARGEST_DATA // 10**6} MB, the most that a data file may have"
+        problem = too_large if error.errno == errno.EFBIG else f"cannot be read: {error.strerror}"
+        return DataFile(path.name, problem=problem)
+
+
+def parse_table(content: bytes) -> Table:
+    """Return the numbers in ``content``; every row has one for each name in the first."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8 text: byte {content[error.start]:#04x} at position {error.start}") from None
+    if content.count(b",") + max(content.count(b"\n"), content.count(b"\r")) > MOST_NUMBERS:
+        raise ValueError(f"more than {MOST_NUMBERS} numbers, the most that a data file may have")
+    body = content.partition(b"\n")[2]
+    try:
+        rows = filter(None, csv.reader(io.StringIO(text, newline=""), strict=True))
+        names = _names(next(rows, []))
+        numbers = _all_numbers(rows, names, plain=not body.translate(None, _PLAIN_BYTES))
+    except csv.Error as error:
+        raise ValueError(f"not comma-separated values: {error}") from None
+    if not numbers:
+        raise ValueError("no data: the first row names the columns, and each row below has a number for each")
+    return Table(names, np.array(numbers, dtype=float).reshape(-1, len(names)))
+
+
+def _all_numbers(rows: Iterator[list[str]], names: tuple[str, ...], *, plain: bool) -> array[float]:
+    """Return the numbers of all rows, one after another: a list of lists would take ten times the memory.
+
+    Where no letter stands anywhere (``plain``), Python reads a number as strictly as we do, and faster.
+    """
+    numbers = array("d")
+    for n, row in enumerate(rows, 1):
+        found = _plain_numbers(row, names) if plain else None
+        numbers.extend(_numbers(n, row, names) if found is None else found)
+    return numbers
+
+
+def _plain_numbers(row: list[str], names: tuple[str, ...]) -> list[float] | None:
+    """Return the numbers of a row; None where anything is wrong with it."""
+    try:
+        found = [float(cell) for cell in row]
+    except ValueError:
+        return None
+    return found if len(row) == len(names) and max(map(abs, found)) <= LARGEST else None
+
+
+def _names(row: list[str]) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in row)
+    if len(names) > MOST_COLUMNS:
+        raise ValueError(f"{len(names)} columns are too many, at most {MOST_COLUMNS}")
+    for index, name in enumerate(names):
+        if not name:
+            raise ValueError(f"column {index + 1} has no name in the first row")
+        if name in names[:index]:
+            raise ValueError(f"column {_shown(name)} is named twice in the first row")
+        if _NUMBER.fullmatch(name):
+            raise ValueError(f"the first row must name the columns, but has the number {_shown(name)}")
+    return names
+
+
+def _numbers(n: int, row: list[str], names: tuple[str, ...]) -> list[float]:
+    if len(row) != len(names):
+        raise ValueError(f"row {n}: {len(row)} numbers, but there are {len(names)} columns")
+    return [_number(cell.strip(), n, name) for cell, name in zip(row, names, strict=True)]
+
+
+def _number(cell: str, n: int, name: str) -> float:
+    if _NUMBER.fullmatch(cell) and abs(number := float(cell)) <= LARGEST:
+        return number
+    place = f"row {n}, column {_shown(name)}"
+    if not cell:
+        raise ValueError(f"{place}: empty")
+    if not _NUMBER.fullmatch(cell):
+        raise ValueError(f"{place}: {_shown(cell)} is not a number")
+    raise ValueError(f"{place}: {_shown(cell)} must be at most {LARGEST:g} in size")
+
+
+def _shown(cell: str) -> str:
+    short = cell if len(cell) <= SHOWN else cell[:SHOWN] + "..."
+    return '"' + "".join(c if c.isprintable() else " " for c in short) + '"'
+
+
+def _data_file(value: Any) -> DataFile:
+    if not isinstance(value, str):
+        raise ValueError("must be text")  # noqa: TRY004  (pydantic collects ValueErrors only)
+    if not _PLAIN_NAME.fullmatch(value):
+        raise ValueError("must be the plain name of a file beside the scenario: letters, digits, _ and -, then .csv")
+    file = value if isinstance(value, DataFile) else DataFile(value)
+    try:
+        file.table  # noqa: B018  (its problems are the file's)
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
+    return file
+
+
+# the plain name of a data file beside the scenario
+CsvFile = Annotated[DataFile, PlainValidator(_data_file, json_schema_input_type=str)]

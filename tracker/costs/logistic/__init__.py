@@ -1,0 +1,1 @@
+"""Logistic regression on stored rows: its keys and its kernels."""

@@ -1,0 +1,174 @@
+"""Logistic regression on stored rows, one random row a step: cost, gradient and Hessian.
+
+Notes
+-----
+Rows x_1, ..., x_n, labels l_i = +-1, prior N(0, v I), T = ``horizon``; the observation z is the index i of a row:
+
+    c(theta, i) = |theta|^2/(2 v) + T log(1 + exp(-l_i x_i'theta)),
+    grad c      = theta/v - T l_i s x_i,   s = 1/(1 + exp(l_i x_i'theta)),
+    Hess c      = I/v + T s (1 - s) x_i x_i'.
+
+C is the mean of c over the rows: strictly convex, so it has one minimiser.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tracker.compiled import inlined
+from tracker.costs.base import (
+    correct,
+    expected,
+    expected_gradient,
+    gradient,
+    hessian,
+    known_minimisers,
+    observation_size,
+    observe,
+    stored_observations,
+    value,
+)
+from tracker.costs.minimise.descent import value_and_gradient
+from tracker.streams import draw_index
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+NEWTON_STEPS, HALVINGS = 100, 60
+
+
+class Logistic(NamedTuple):
+    """Parameters: rows (n, N), shared by all modes on the same data; labels (n,), +1 or -1; precision = 1/v."""
+
+    rows: Array
+    labels: Array
+    precision: float
+    horizon: float
+
+
+@inlined
+def _margin(rows: Array, labels: Array, i: int, theta: Array) -> float:
+    """Return l_i x_i'theta."""
+    m = 0.0
+    for d in range(theta.size):
+        m += rows[i, d] * theta[d]
+    return labels[i] * m
+
+
+@inlined
+def _surprise(margin: float) -> float:
+    """Return log(1 + exp(-margin)) without overflow."""
+    return max(0.0, -margin) + np.log1p(np.exp(-abs(margin)))
+
+
+@inlined
+def _doubt(margin: float) -> float:
+    """Return s = 1/(1 + exp(margin)) without overflow."""
+    e = np.exp(-abs(margin))
+    return e / (1.0 + e) if margin > 0.0 else 1.0 / (1.0 + e)
+
+
+@inlined
+def _prior(theta: Array, precision: float) -> float:
+    c = 0.0
+    for d in range(theta.size):
+        c += 0.5 * precision * theta[d] * theta[d]
+    return c
+
+
+@value.register(Logistic)
+def _value(cost: Logistic, theta: Array, z: Array) -> float:
+    m = _margin(cost.rows, cost.labels, int(z[0]), theta)
+    return _prior(theta, cost.precision) + cost.horizon * _surprise(m)
+
+
+@gradient.register(Logistic)
+def _gradient(cost: Logistic, theta: Array, z: Array, out: Array) -> None:
+    rows, i = cost.rows, int(z[0])
+    m = _margin(rows, cost.labels, i, theta)
+    pull = cost.horizon * cost.labels[i] * _doubt(m)
+    for d in range(theta.size):
+        out[d] = cost.precision * theta[d] - pull * rows[i, d]
+
+
+@hessian.register(Logistic)
+def _hessian(cost: Logistic, theta: Array, z: Array, out: Array) -> None:
+    rows, i = cost.rows, int(z[0])
+    s = _doubt(_margin(rows, cost.labels, i, theta))
+    weight = cost.horizon * s * (1.0 - s)
+    for d in range(theta.size):
+        for e in range(theta.size):
+            out[d, e] = weight * rows[i, d] * rows[i, e]
+        out[d, d] += cost.precision
+
+
+@observation_size.register(Logistic)
+def _one_index(cost: Logistic) -> int:
+    return 1
+
+
+@observe.register(Logistic)
+def _observe(cost: Logistic, k: int, count: int, stream: NDArray[np.uint64], out: Array) -> None:
+    for i in range(count):
+        out[i, 0] = draw_index(stream, cost.labels.size)
+
+
+@expected.register(Logistic)
+def _expected(cost: Logistic, theta: Array) -> float:
+    total = 0.0
+    for i in range(cost.labels.size):
+        total += _surprise(_margin(cost.rows, cost.labels, i, theta))
+    return _prior(theta, cost.precision) + cost.horizon * total / cost.labels.size
+
+
+@correct.register(Logistic)
+def _correct(cost: Logistic, theta: Array) -> float:
+    right = 0.0
+    for i in range(cost.labels.size):
+        margin = _margin(cost.rows, cost.labels, i, theta)
+        right += 1.0 if margin > 0.0 else 0.5 if margin == 0.0 else 0.0
+    return right / cost.labels.size
+
+
+@expected_gradient.register(Logistic)
+def _expected_gradient(cost: Logistic, theta: Array, out: Array) -> None:
+    rows, share = cost.rows, cost.horizon / cost.labels.size
+    for d in range(theta.size):
+        out[d] = cost.precision * theta[d]
+    for i in range(cost.labels.size):
+        pull = share * cost.labels[i] * _doubt(_margin(rows, cost.labels, i, theta))
+        for d in range(theta.size):
+            out[d] -= pull * rows[i, d]
+
+
+@stored_observations.register(Logistic)
+def _rows(cost: Logistic) -> Array:
+    return np.arange(float(cost.labels.size))[:, np.newaxis]
+
+
+@known_minimisers.register(Logistic)
+def _known_minimisers(cost: Logistic) -> Array:
+    """Return the one minimiser, shape (1, N): Newton's method, halving steps that do not descend.
+
+    Sums by ``einsum``, not by BLAS, whose rounding may depend on how many threads it is given.
+    """
+    N, share = cost.rows.shape[1], cost.horizon / cost.labels.size
+    theta, g, ahead = np.zeros(N), np.empty(N), np.empty(N)
+    lowest = value_and_gradient(cost, theta, g)
+    for _ in range(NEWTON_STEPS):
+        s = 1.0 / (1.0 + np.exp(np.clip(cost.labels * np.einsum("nd,d->n", cost.rows, theta), -700.0, 700.0)))
+        H = cost.precision * np.eye(N) + share * np.einsum("nd,n,ne->de", cost.rows, s * (1.0 - s), cost.rows)
+        step = np.linalg.solve(H, g)
+        for _ in range(HALVINGS):
+            c = value_and_gradient(cost, theta - step, ahead)
+            if c < lowest:
+                break
+            step = step / 2.0
+        else:
+            break  # no descent is left that a float could show
+        theta, lowest, g, ahead = theta - step, c, ahead, g
+    return np.ascontiguousarray(theta[np.newaxis])

@@ -1,0 +1,91 @@
+"""A cost close to a point: its curvature, and how the gradients and Hessians of single observations scatter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tracker.costs.base import gradient, hessian, observation_size, observe, stored_observations
+from tracker.costs.minimise.descent import FLAT, TIE, Descent, expected_hessian, polish, value_and_gradient
+from tracker.costs.mixture.likelihood import SWEEP
+from tracker.costs.polynomial.monomials import PolynomialCost, PolynomialInBasis
+from tracker.costs.quadratic import Quadratic
+from tracker.streams import OBSERVATIONS, entropy_words, seed_stream
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+NEARBY = 1e-2  # how far away the next minimiser is looked for, in units of 1 + |theta|
+DRAWS = 4096  # of observations that cannot be listed
+ADDITIVE = (Quadratic, PolynomialCost, PolynomialInBasis)  # costs whose noise z'theta is the same everywhere
+
+
+class Hessians(NamedTuple):
+    """Hessians of equally likely observations, shape (n, N, N); cyclic: they come one after the other, in this order."""
+
+    values: Array
+    cyclic: bool
+
+
+def curvature(cost: Any, theta: Array) -> Array:
+    """Return the Hessian of the expected cost at ``theta``; exact for quadratic costs."""
+    if isinstance(cost, Quadratic):
+        return np.asarray(cost.curvature)
+    return expected_hessian(cost, theta, 1.0 + np.abs(theta))
+
+
+def neighbour(cost: Any, point: Array, lowest: float) -> Array | None:
+    """Return another minimiser close to ``point``, where the cost is ``lowest``; None if it stands alone."""
+    scale = 1.0 + np.abs(point)
+    H = expected_hessian(cost, point, scale) * np.outer(scale, scale)
+    if not np.isfinite(H).all():
+        return None
+    curvatures, directions = np.linalg.eigh(H)
+    for direction in directions.T[curvatures <= FLAT * np.abs(curvatures).max()]:
+        moved = np.ascontiguousarray(point + NEARBY * scale * direction)
+        begun = Descent(value_and_gradient(cost, moved, np.empty(point.size)), moved, np.zeros(point.size))
+        end = polish(cost, begun, scale)
+        away = np.linalg.norm((end.point - point) / scale)
+        if away > NEARBY / 2 and end.value <= lowest + TIE * (1.0 + abs(lowest)):
+            return end.point
+    return None
+
+
+def gradient_noise(cost: Any, theta: Array) -> Array:
+    """Return Sigma at ``theta``, shape (N, N): exact for additive noise and stored data, else from 4096 fixed draws."""
+    if isinstance(cost, ADDITIVE):
+        return np.asarray(cost.noise @ cost.noise.T)
+    if observation_size(cost) == 0:
+        return np.zeros((theta.size, theta.size))
+    z, all_of_them = _observations(cost)
+    g = np.zeros((len(z), theta.size))
+    for row, out in zip(z, g, strict=True):
+        gradient(cost, theta, row, out)
+    return np.asarray(np.cov(g.T, bias=all_of_them).reshape(theta.size, theta.size))
+
+
+def observed_hessians(cost: Any, theta: Array) -> Hessians | None:
+    """Return the Hessians of single observations at ``theta``; None where all are the same, or the cost gives none."""
+    if isinstance(cost, ADDITIVE) or observation_size(cost) == 0 or not hessian.defined_for(type(cost)):
+        return None
+    z, _ = _observations(cost)
+    found = np.zeros((len(z), theta.size, theta.size))
+    for row, out in zip(z, found, strict=True):
+        hessian(cost, theta, row, out)
+    return Hessians(found, getattr(cost, "source", None) == SWEEP)
+
+
+def _observations(cost: Any) -> tuple[Array, bool]:
+    """Return observations as rows, and whether these are all there are, each as likely as the others."""
+    stored = stored_observations(cost)
+    if stored is not None:
+        return stored, True
+    stream = np.zeros(4, dtype=np.uint64)
+    z = np.zeros((DRAWS, observation_size(cost)))
+    with np.errstate(over="ignore"):  # streams count modulo 2^64
+        seed_stream(entropy_words(0), OBSERVATIONS, 0, stream)
+        observe(cost, 0, DRAWS, stream, z)
+    return z, False

@@ -1,0 +1,1 @@
+"""The Gaussian mixture of the paper's examples: its keys and its kernels."""

@@ -1,0 +1,130 @@
+"""What a scenario file says of a polynomial cost: its keys, and the parameters built from them.
+
+Notes
+-----
+C(theta) = p(u), u = basis theta (u = theta without ``basis``), c(theta, z) = C(theta) + z'theta, z ~ N(0, Sigma).
+polynomial_kernels evaluates p and its derivatives.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BeforeValidator, Field, model_validator
+
+from tracker.costs.base import CostKeys, noise_covariance, noise_factor
+from tracker.costs.polynomial.monomials import PolynomialCost, PolynomialInBasis, Terms
+from tracker.costs.polynomial.products import multiplied_out
+from tracker.keys import MAX_DIMENSION, Matrix, Number, together
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tracker.costs.polynomial.parser import Polynomial
+
+    Array = NDArray[np.float64]
+
+__all__ = ["PolynomialCost", "PolynomialInBasis", "PolynomialKeys"]
+
+SINGULAR = 1e12  # condition number of a basis that counts as not invertible
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+Variables = Annotated[tuple[str, ...], BeforeValidator(_tuple), Field(min_length=1, max_length=MAX_DIMENSION)]
+
+
+class PolynomialKeys(CostKeys):
+    """Any polynomial: ``variables``, ``formula``, ``gradient_noise``, and ``basis`` (the formula is in u = basis theta)."""
+
+    cost: Literal["polynomial"]
+    variables: Variables
+    formula: str
+    gradient_noise: Number | Matrix | None = None
+    basis: Matrix | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> PolynomialKeys:
+        together(
+            self._check_formula,
+            lambda: _check_basis(self.basis, self.dimension),
+            lambda: noise_covariance(self.gradient_noise, self.dimension),
+        )
+        return self
+
+    def _check_formula(self) -> None:
+        multiplied_out(self.formula, self.variables)
+
+    @property
+    def dimension(self) -> int:
+        """N."""
+        return len(self.variables)
+
+    def search_size(self) -> int:
+        """Return the terms times the variables."""
+        return multiplied_out(self.formula, self.variables).exponents.size
+
+    def build(self) -> Any:
+        """Return the parameters for the kernels."""
+        p, N = multiplied_out(self.formula, self.variables), self.dimension
+        slopes = [p.derivative(d) for d in range(N)]
+        curvatures = [slopes[d].derivative(e) for d in range(N) for e in range(d + 1)]
+        basis = np.eye(N) if self.basis is None else np.array(self.basis, dtype=float)
+        family = PolynomialCost if self.basis is None else PolynomialInBasis
+        return family(
+            terms=_terms([p, *slopes, *curvatures]),
+            noise=noise_factor(noise_covariance(self.gradient_noise, N)),
+            basis=basis,
+            scale=np.abs(np.linalg.inv(basis)) @ _reach(p),
+        )
+
+
+def _check_basis(given: Matrix | None, dimension: int) -> None:
+    if given is None:
+        return
+    basis = np.array(given, dtype=float)
+    if basis.shape != (dimension, dimension):
+        raise ValueError(f"basis: {basis.shape[0]} x {basis.shape[1]}, but there are {dimension} variables")
+    if not np.linalg.cond(basis) < SINGULAR:
+        raise ValueError(f"basis: not invertible: its smallest singular value is {np.linalg.svd(basis)[1][-1]:g}")
+
+
+def _terms(polynomials: Sequence[Polynomial]) -> Terms:
+    """Return the sparse form of several polynomials."""
+    exponents = np.concatenate([p.exponents for p in polynomials])
+    column = np.broadcast_to(np.arange(exponents.shape[1]), exponents.shape)
+    return Terms(
+        rows=np.cumsum([0, *(len(p.coefficients) for p in polynomials)], dtype=np.int64),
+        coefficients=np.concatenate([p.coefficients for p in polynomials]).astype(float),
+        starts=np.concatenate([[0], np.cumsum(exponents.sum(axis=1))]).astype(np.int64),
+        factors=np.repeat(column.ravel(), exponents.ravel()).astype(np.int64),
+    )
+
+
+def _reach(p: Polynomial) -> Array:
+    """Return how far from 0, in each coordinate (N,), minimisers are to be looked for.
+
+    On the ray r v a minimiser is a root of d/dr p(r v). The largest roots along the axes and along fixed random
+    directions v are taken, with half as much again; a coordinate without any gets a tenth of the others.
+    """
+    N = p.exponents.shape[1]
+    random = np.random.Generator(np.random.SFC64(0)).standard_normal((64, N))
+    directions = np.concatenate([np.eye(N), random / np.linalg.norm(random, axis=1, keepdims=True)])
+    degrees = p.exponents.sum(axis=1)
+    term, variable = np.nonzero(p.exponents)
+    reach = np.zeros(N)
+    for v in directions:
+        monomials = p.coefficients.copy()
+        np.multiply.at(monomials, term, v[variable] ** p.exponents[term, variable])
+        along = np.bincount(degrees, monomials, minlength=2)
+        slope = np.polynomial.polynomial.polyder(along)
+        slope[np.abs(slope) <= 1e-12 * np.abs(slope).max()] = 0.0  # rounding must not invent a far root
+        roots = np.roots(slope[::-1])
+        size = np.abs(roots[np.abs(roots.imag) <= 1e-3 * np.abs(roots)]).max(initial=0.0)
+        reach = np.maximum(reach, size * np.abs(v))
+    return 1.5 * np.maximum(reach, 0.1 * reach.max() if reach.any() else 1.0)

@@ -1,0 +1,89 @@
+"""Formulas multiplied out: each of them once, and all of a file together within a bound.
+
+A formula is read again at every point of a sweep and at every rung of a ladder, so what came out is kept. What it cost is
+kept too, and charged to every file that uses it: whether a file is too much does not depend on what was read before.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, NamedTuple
+
+from tracker.costs.polynomial.bounded_below import judged_below
+from tracker.costs.polynomial.parser import FormulaError, Polynomial, parse_counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    Question = tuple[str, tuple[str, ...]]
+
+MOST_WORK = 5_000_000  # of all formulas of a file with the points of its sweep: about a second of multiplying out
+MOST_KEPT = 10 * MOST_WORK  # of all formulas whose outcome is remembered
+
+
+class Outcome(NamedTuple):
+    """What a formula came to: a polynomial, or the rule that it breaks; and the work that it was."""
+
+    polynomial: Polynomial | None
+    problem: str
+    work: int
+
+
+_outcomes: dict[Question, Outcome] = {}
+_account: ContextVar[dict[Question, int] | None] = ContextVar("account", default=None)
+
+
+@contextmanager
+def one_account() -> Iterator[None]:
+    """Charge all formulas that are read in here to one account: those of a file, with those of its sweep."""
+    if _account.get() is not None:
+        yield
+        return
+    token = _account.set({})
+    try:
+        yield
+    finally:
+        _account.reset(token)
+
+
+def multiplied_out(formula: str, variables: Sequence[str]) -> Polynomial:
+    """Return the polynomial that ``formula`` writes; it is bounded below, as far as can be seen.
+
+    Raises
+    ------
+    FormulaError
+        If it breaks a rule, or if the formulas of this account are too much together.
+    """
+    question = (formula, tuple(variables))
+    account = _account.get()
+    if account is not None and question not in account and sum(account.values()) > MOST_WORK:
+        raise FormulaError(
+            "formula: with all those before it, the formulas of this file have too many terms to multiply out"
+        )
+    outcome = _outcomes[question] if question in _outcomes else _keep(question)
+    if account is not None:
+        account[question] = outcome.work
+    if outcome.polynomial is None:
+        raise FormulaError(outcome.problem)
+    return outcome.polynomial
+
+
+def _keep(question: Question) -> Outcome:
+    while sum(outcome.work for outcome in _outcomes.values()) > MOST_KEPT:
+        _outcomes.pop(next(iter(_outcomes)), None)
+    _outcomes[question] = outcome = _outcome(*question)
+    return outcome
+
+
+def _outcome(formula: str, variables: tuple[str, ...]) -> Outcome:
+    polynomial, problem, work = parse_counted(formula, variables)
+    if polynomial is None:
+        return Outcome(None, problem, work)
+    try:
+        reason, more = judged_below(polynomial)
+    except FormulaError as error:
+        return Outcome(None, str(error), work)
+    if reason is not None:
+        return Outcome(None, f"formula: {formula!r} is unbounded below: {reason}", work + more)
+    return Outcome(polynomial, "", work + more)

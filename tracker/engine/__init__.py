@@ -1,0 +1,1 @@
+"""The engine: a scenario built, the one loop over steps, and trials simulated by it."""

@@ -1,0 +1,146 @@
+"""A scenario, built: costs with their minimisers, samplers and baselines, the plan of the world, and what is measured."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tracker.costs.base import cost_every, measure_size, observation_size, period
+from tracker.engine.loop import Layout
+from tracker.environment import Outage, Plan, Switch
+from tracker.samplers.base import MovingSkewKeys, SamplerKeys, SkewKeys
+from tracker.samplers.baselines import BASELINES
+from tracker.samplers.tempered import TemperedKeys
+from tracker.scenario import build_modes, initial_law, skew_matrix
+from tracker.streams import entropy_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tracker.scenario import Mode, Scenario
+
+    Array = NDArray[np.float64]
+
+RUNAWAY = 1e8  # times the scale of a scenario: a trial so far away has diverged
+CELL_FLOATS = 1280  # normals drawn at a time: few enough to stay in the first-level cache
+LARGEST_CELL, SMALLEST_CELL = 128, 8
+
+
+class Contestant(NamedTuple):
+    """A sampler or a baseline of a run; ``keys`` is None for a baseline, ``skew`` None where S_0 is drawn."""
+
+    name: str
+    keys: SamplerKeys | None
+    parameters: Any
+    skew: Array | None
+
+    @property
+    def epsilon(self) -> float:
+        """The step; 0 for a baseline, which takes none."""
+        return self.keys.epsilon if self.keys is not None else 0.0
+
+    @property
+    def has_skew(self) -> bool:
+        """Whether it carries an S."""
+        return isinstance(self.keys, SkewKeys)
+
+    @property
+    def moves_skew(self) -> bool:
+        """Whether its S changes, and is therefore recorded."""
+        return isinstance(self.keys, MovingSkewKeys)
+
+    @property
+    def moves_noise(self) -> bool:
+        """Whether the size of its noise changes, and is therefore recorded."""
+        return isinstance(self.keys, TemperedKeys)
+
+
+class Problem(NamedTuple):
+    """A scenario, built: all that shards share."""
+
+    scenario: Scenario
+    modes: tuple[Mode, ...]
+    contestants: tuple[Contestant, ...]
+    plan: Plan
+    layout: Layout
+    origin: Array
+    entropy: NDArray[np.uint64]
+
+    @property
+    def records(self) -> int:
+        """How many points of a trial are recorded."""
+        return self.layout.steps // self.layout.record_every + 1
+
+
+def prepare(scenario: Scenario) -> Problem:
+    """Build the costs, find their minimisers, and lay out what is measured."""
+    modes = build_modes(scenario)
+    N = scenario.dimension
+    contestants = [Contestant(s.name, s, s.build(), skew_matrix(s, scenario)) for s in scenario.samplers]
+    contestants += [Contestant(name, None, parameters, np.zeros((N, N))) for name, parameters in BASELINES.items()]
+    every = steps_between_looks([mode.cost for mode in modes])
+    layout = Layout(
+        steps=scenario.steps,
+        burn_in=scenario.burn_in,
+        record_every=scenario.record_every,
+        first_look=first_look(scenario.burn_in, scenario.steps, every),
+        cost_every=every,
+        cell=min(LARGEST_CELL, max(SMALLEST_CELL, CELL_FLOATS // N)),
+        modes=len(modes),
+        observation_size=max(1, *(observation_size(mode.cost) for mode in modes)),
+        measure_size=max(measure_size(mode.cost, N) for mode in modes),
+        runaway=runaway(scenario, modes),
+        epsilon=0.0,  # each contestant's own when it runs
+    )
+    # Moments are taken about a point near the action: no digits are lost where theta is large and moves little.
+    origin = np.mean([mode.minimisers.mean(axis=0) for mode in modes], axis=0)
+    return Problem(scenario, modes, tuple(contestants), plan_of(scenario), layout, origin, entropy_words(scenario.seed))
+
+
+def steps_between_looks(costs: Sequence[Any]) -> int:
+    """Return c: excess cost and accuracy are measured at every c-th step from burn_in on, in all modes.
+
+    The largest that a cost of the run declares, and next to it the first that meets all places of stored data that
+    samplers sweep over: with a common factor only some of them would ever be looked at.
+    """
+    every = max(cost_every(cost) for cost in costs)
+    periods = [period(cost) for cost in costs]
+    while every > 1 and any(math.gcd(every, one) > 1 for one in periods):
+        every += 1
+    return every
+
+
+def first_look(burn_in: int, steps: int, every: int) -> int:
+    """Return the first step at which the cost is measured: the middle of the first ``every`` averaged steps.
+
+    Looks at the first of every ``every`` steps would give the start, or whatever a burn-in leaves of it, too much weight.
+    """
+    return burn_in + min(every // 2, (steps - burn_in - 1) // 2)
+
+
+def runaway(scenario: Scenario, modes: Sequence[Mode]) -> float:
+    """Return the squared distance beyond which a trial has diverged: far outside all places that the scenario names."""
+    places = [scenario.start_mean, *(point for mode in modes for point in (*mode.minimisers, *mode.targets))]
+    return RUNAWAY**2 * (1.0 + max(float(np.abs(place).max()) for place in places)) ** 2
+
+
+def plan_of(scenario: Scenario) -> Plan:
+    """Translate the names of modes into indices."""
+    index = {mode.name: i for i, mode in enumerate(scenario.modes)}
+    chain, schedule = scenario.chain, scenario.schedule
+    interventions = tuple(
+        Switch(event.at, index[event.to]) if event.kind == "switch" else Outage(event.at, event.steps)
+        for event in scenario.interventions
+    )
+    return Plan(
+        modes=len(index),
+        initial=initial_law(scenario),
+        Q=np.array(chain.Q, dtype=float) if chain is not None else None,
+        alpha=chain.alpha if chain is not None else None,
+        switches=tuple((step, index[name]) for step, name in schedule.switches) if schedule is not None else (),
+        interventions=interventions,
+    )

@@ -1,0 +1,267 @@
+"""From a scenario to measured trials: what the loop is given, and what it leaves.
+
+A shard of trials is a pure function of the scenario and the indices of its trials: streams are addressed by
+(role, trial), so nothing depends on workers, on the size of shards or blocks, or on the order in which things finish.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from tracker import skew as skew_algebra
+from tracker.compiled import source_fingerprint
+from tracker.engine.bins import AGE_BITS, WAIT_BITS, bin_of
+from tracker.engine.blocks import first_block, most_trials, next_block, whole_cells
+from tracker.engine.loop import COLUMNS, DIVERGED, RESETS, UNMARKED, Block, Ledger, advance
+from tracker.engine.problem import Contestant, Problem, prepare
+from tracker.environment import Environment
+from tracker.samplers.base import skew_of, state_size, unpack
+from tracker.streams import SKEW, START, normals_by_trial
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from tracker.environment import Timeline
+
+    Array = NDArray[np.float64]
+    Arrays = dict[str, NDArray[Any]]
+
+__all__ = [
+    "Contestant", "Keeper", "Problem", "Snapshot", "compile_kernels", "empty_ledger", "most_trials", "no_trials",
+    "prepare", "simulate", "source_fingerprint",
+]  # fmt: skip
+
+
+class Snapshot(NamedTuple):
+    """A shard in the middle of its trials, as arrays: enough to go on from there to the same bits.
+
+    The environment is not part of it (SimPy cannot be saved): its events are replayed, without the samplers.
+    """
+
+    reached: NDArray[np.int64]  # (contestants,): steps taken; unequal in the middle of a block
+    seconds: Array  # (contestants,)
+    ledgers: tuple[Ledger, ...]
+
+
+class Keeper(Protocol):
+    """Where snapshots of a shard are kept."""
+
+    def load(self, empty: Snapshot) -> Snapshot | None:
+        """Return the last snapshot, with arrays shaped as in ``empty``, or None."""
+
+    def due(self) -> bool:
+        """Tell whether enough was computed since the last one."""
+
+    def save(self, snapshot: Snapshot) -> None:
+        """Keep a snapshot in place of the last one."""
+
+
+def simulate(
+    problem: Problem,
+    trials: Sequence[int],
+    progress: Callable[[float], None] = lambda _: None,
+    cancelled: Callable[[], bool] = lambda: False,
+    keeper: Keeper | None = None,
+) -> tuple[Arrays, Array]:
+    """Run ``trials`` and return what was measured, by name with a leading trial axis, and the seconds per contestant.
+
+    ``progress`` is told how many steps (over trials and contestants) were taken; when ``cancelled`` says so, the run
+    stops with ``InterruptedError``. With a ``keeper`` it goes on from the last snapshot, and takes new ones.
+    """
+    index = np.array(trials, dtype=np.int64)
+    starts = start_points(problem, index)
+    skews = [start_skews(problem, contestant, index) for contestant in problem.contestants]
+    ledgers = tuple(empty_ledger(problem, contestant, index.size) for contestant in problem.contestants)
+    now = Snapshot(np.zeros(len(ledgers), dtype=np.int64), np.zeros(len(ledgers)), ledgers)
+    if keeper is not None:
+        now = keeper.load(now) or now
+    environment = Environment(problem.plan, problem.scenario.seed, trials, problem.layout.steps)
+    position, stop = int(now.reached.min()), int(now.reached.max())
+    progress(float(index.size) * float(now.reached.sum()))
+    replay(problem, environment, index.size, position, cancelled)
+    length = first_block(problem, index.size)
+    while position < problem.layout.steps:
+        # a snapshot from the middle of a block: the others catch up first
+        stop = stop if stop > position else min(position + length, problem.layout.steps)
+        block = _block(environment.advance(stop), environment)
+        slowest = 0.0
+        for n, contestant in enumerate(problem.contestants):
+            if now.reached[n] >= stop:
+                continue
+            if cancelled():
+                if keeper is not None:
+                    keeper.save(now)
+                raise InterruptedError
+            begun = time.thread_time()
+            _advance(problem, contestant, index, starts, skews[n], block, now.ledgers[n])
+            spent = time.thread_time() - begun
+            now.seconds[n] += spent
+            now.reached[n] = stop
+            slowest = max(slowest, spent)
+            progress(float(index.size) * (stop - position))
+        length = next_block(problem, index.size, stop - position, slowest)
+        position = stop
+        if keeper is not None and position < problem.layout.steps and keeper.due():
+            keeper.save(now)
+    environment.close()
+    return collect(problem, index, now.ledgers, environment), now.seconds
+
+
+def replay(
+    problem: Problem, environment: Environment, trials: int, stop: int, cancelled: Callable[[], bool] = lambda: False
+) -> None:
+    """Take a new environment to step ``stop``: the same events from the same seed, about 3 microseconds each."""
+    position, length = 0, whole_cells(problem, problem.layout.steps, trials)
+    while position < stop:
+        if cancelled():
+            raise InterruptedError
+        position = min(position + length, stop)
+        environment.advance(position)
+
+
+def compile_kernels(problem: Problem, note: Callable[[str], None] = lambda _: None) -> None:
+    """Compile or load the loop for each contestant, so that no trial waits for it."""
+    none = np.zeros(0, dtype=np.int64)
+    N = problem.origin.size
+    timeline = Block(0, 0, np.zeros(1, dtype=np.int64), none, none, none, none > 0, none)
+    for n, contestant in enumerate(problem.contestants):
+        note(f"compiling or loading {contestant.name} ({n + 1} of {len(problem.contestants)})")
+        ledger = empty_ledger(problem, contestant, 0)
+        _advance(problem, contestant, none, np.zeros((0, N)), np.zeros((0, N, N)), timeline, ledger)
+
+
+def _advance(
+    problem: Problem,
+    contestant: Contestant,
+    trials: NDArray[np.int64],
+    starts: Array,
+    skews: Array,
+    block: Block,
+    ledger: Ledger,
+) -> None:
+    advance(
+        contestant.parameters,
+        problem.modes,
+        problem.entropy,
+        trials,
+        starts,
+        skews,
+        problem.origin,
+        problem.layout._replace(epsilon=contestant.epsilon),
+        block,
+        ledger,
+    )
+
+
+def _block(timeline: Timeline, environment: Environment) -> Block:
+    return Block(
+        timeline.start,
+        timeline.stop,
+        np.ascontiguousarray(timeline.offsets),
+        np.ascontiguousarray(timeline.mode),
+        np.ascontiguousarray(timeline.end),
+        np.ascontiguousarray(timeline.since),
+        np.ascontiguousarray(timeline.live),
+        environment.present,
+    )
+
+
+def start_points(problem: Problem, trials: NDArray[np.int64]) -> Array:
+    """Return theta_0 of each trial, shape (T, N)."""
+    scenario = problem.scenario
+    factor = scenario.start_factor
+    normals = np.zeros((trials.size, factor.shape[1]))
+    normals_by_trial(problem.entropy, START, trials, normals)
+    # Not a matrix product: BLAS may round a row differently in batches of different size.
+    return np.ascontiguousarray(scenario.start_mean + (factor * normals[:, np.newaxis, :]).sum(axis=2))
+
+
+def start_skews(problem: Problem, contestant: Contestant, trials: NDArray[np.int64]) -> Array:
+    """Return S_0 of each trial, shape (T, N, N), before the bounds."""
+    N = problem.origin.size
+    if contestant.skew is not None:
+        # a copy: a view would be read-only, another type, and the loop compiled for it once more
+        return np.broadcast_to(contestant.skew, (trials.size, N, N)).copy()
+    normals = np.zeros((trials.size, N - 1))
+    normals_by_trial(problem.entropy, SKEW, trials, normals)
+    return np.array([skew_algebra.tridiagonal(row) for row in normals]).reshape(trials.size, N, N)
+
+
+def empty_ledger(problem: Problem, contestant: Contestant, trials: int) -> Ledger:
+    """Return the ledger of a contestant before its first step."""
+    layout, N = problem.layout, problem.origin.size
+    moving = N * (N - 1) // 2 if contestant.moves_skew else int(contestant.moves_noise)
+    return Ledger(
+        state=np.zeros((trials, state_size(contestant.parameters, N))),
+        streams=np.zeros((trials, 4, 4), dtype=np.uint64),
+        marks=np.tile(np.array(UNMARKED, dtype=np.int64), (trials, 1)),
+        sums=np.zeros((trials, layout.modes + bin_of(layout.steps, AGE_BITS) + 1, len(COLUMNS))),
+        waits=np.zeros((trials, layout.modes, bin_of(layout.steps, WAIT_BITS) + 1, 2), dtype=np.int64),
+        stays=np.zeros((trials, layout.modes, 2), dtype=np.int64),
+        moments=np.zeros((trials, N + 1, N)),
+        trace=np.full((trials, problem.records, 3 + N + moving), np.nan),
+    )
+
+
+def no_trials(problem: Problem) -> Arrays:
+    """Return what ``collect`` gives for no trials: the names, types and shapes of all arrays, without their content."""
+    none = np.zeros(0, dtype=np.int64)
+    ledgers = [empty_ledger(problem, contestant, 0) for contestant in problem.contestants]
+    return collect(problem, none, ledgers, Environment(problem.plan, problem.scenario.seed, [], problem.layout.steps))
+
+
+def collect(problem: Problem, trials: NDArray[np.int64], ledgers: Sequence[Ledger], environment: Environment) -> Arrays:
+    """Name what the ledgers and the environment hold; axes are (trial, sampler, ...)."""
+    N, X = problem.origin.size, problem.layout.modes
+
+    def by_sampler(pick: Callable[[Ledger], NDArray[Any]]) -> NDArray[Any]:
+        return np.stack([pick(ledger) for ledger in ledgers], axis=1)
+
+    def moving(pick: Callable[[Contestant], bool], columns: int) -> NDArray[Any]:
+        chosen = [
+            ledger.trace[:, :, 3 + N :] for c, ledger in zip(problem.contestants, ledgers, strict=True) if pick(c)
+        ]
+        return np.stack(chosen, axis=1) if chosen else np.zeros((trials.size, 0, problem.records, columns))
+
+    counts = environment.counts
+    return {
+        "trial": trials,
+        "mode": np.nan_to_num(ledgers[-1].trace[:, :, 0], nan=-1).astype(np.int16),
+        "final_mode": environment.present,
+        "switches": environment.switches,
+        "jumps": counts.jumps,
+        "censored": counts.censored,
+        "exits": counts.exits,
+        "at_risk": counts.at_risk,
+        "error": by_sampler(lambda ledger: ledger.trace[:, :, 1]),
+        "excess": by_sampler(lambda ledger: ledger.trace[:, :, 2]),
+        "theta": by_sampler(lambda ledger: ledger.trace[:, :, 3 : 3 + N]),
+        "skew": moving(lambda c: c.moves_skew, N * (N - 1) // 2),
+        "sigma": moving(lambda c: c.moves_noise, 1)[..., 0],
+        "final": by_sampler(lambda ledger: ledger.state[:, :N]),
+        "final_skew": np.stack(
+            [_final_skew(problem, *pair) for pair in zip(problem.contestants, ledgers, strict=True)], axis=1
+        ),
+        "moments": by_sampler(lambda ledger: ledger.moments),
+        "by_mode": by_sampler(lambda ledger: ledger.sums[:, :X]),
+        "by_age": by_sampler(lambda ledger: ledger.sums[:, X:]),
+        "waits": by_sampler(lambda ledger: ledger.waits),
+        "stays": by_sampler(lambda ledger: ledger.stays),
+        "diverged": by_sampler(lambda ledger: ledger.marks[:, DIVERGED]),
+        "resets": by_sampler(lambda ledger: ledger.marks[:, RESETS]),
+    }
+
+
+def _final_skew(problem: Problem, contestant: Contestant, ledger: Ledger) -> Array:
+    """Return S(i, j), i > j, at the last step, shape (T, pairs); nan where there is no S."""
+    N = problem.origin.size
+    pairs = np.full((len(ledger.state), N * (N - 1) // 2), np.nan)
+    if contestant.has_skew:
+        for row, buffer in zip(pairs, ledger.state, strict=True):
+            skew_of(contestant.parameters, unpack(contestant.parameters, N, buffer), row)
+    return pairs

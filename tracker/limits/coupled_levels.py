@@ -1,0 +1,285 @@
+"""Any dimension, any cost: how fast E f of the sampler settles as its step goes to 0, by coupled pairs of paths.
+
+Notes
+-----
+At level n the step is 1/n of a unit of time and alpha = ratio / n. Level n is run beside level 2n (or beside the limit on
+cells of 1/(16 n)) under skeleton coupling (see ``skeleton``), trial by trial. Differences of smooth f then have variance
+O(1/n^2); of indicators, O(1/n), and so it is with gradient noise, whose share in the law is of order 1/n itself.
+
+Level differences go to 0 with slope 1 whatever limit the code has, right or wrong: they never validate the limit.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from tracker.limits.coupled_paths import Adaptation, LimitPaths, Paths, SamplerPaths, draw_visits
+from tracker.limits.drift_field import Field, read_field
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from tracker.scenario import Scenario
+
+    Array = NDArray[np.float64]
+
+QUANTILE = 1.959963984540054  # of the normal law, for 95 %
+LIMIT_CELLS = 16
+AT_ONCE = 10_000  # trials
+WHOLE = 1e-9
+COUPLING_ROLE = 100  # a stream of its own, far from the roles of the simulation
+
+
+@dataclass(frozen=True, eq=False)
+class Coupled:
+    """Differences "level n minus level 2n" (or minus the limit) of E f; shape (times, levels) unless said.
+
+    times, levels : ndarrays
+    mean, stderr, variance : of the difference in one trial, and of its mean
+    interval : 95 %, shape (times, levels, 2)
+    value, value_stderr : E f at level n itself
+    slope, slope_interval : of log |mean| against log(1/n), shapes (times,) and (times, 2); nan where a mean is not resolved
+    distance : mean over trials of max_k |theta_k - its partner|, shape (levels,)
+    mismatch : share of trials in another mode than the partner at the last time, shape (levels,)
+    gradient_noise : "gaussian", "none", or "left out" (of costs whose noise comes from data: it vanishes in the limit)
+    """
+
+    times: Array
+    levels: NDArray[Any]
+    mean: Array
+    stderr: Array
+    variance: Array
+    interval: Array
+    value: Array
+    value_stderr: Array
+    slope: Array
+    slope_interval: Array
+    distance: Array
+    mismatch: Array
+    gradient_noise: str
+
+
+def coupled(
+    scenario: Scenario,
+    sampler: str,
+    f: Callable[..., Any],
+    times: ArrayLike,
+    levels: Sequence[int] | int,
+    trials: int,
+    *,
+    against: Literal["next", "limit"] = "next",
+    seed: int | None = None,
+) -> Coupled:
+    """Return multilevel differences of E f with confidence intervals.
+
+    Parameters
+    ----------
+    f : callable
+        f(theta) of theta, shape (trials, N), giving shape (trials,); or f(x, y, ...) of the N coordinates. For Algorithm 1
+        (kind hessian) also f(theta, D, S), D : (trials, pairs, N), S : (trials, N, N).
+    times : array_like
+        Increasing; every time must be a whole number of steps at every level.
+    levels : sequence of int, or int
+        Steps n per unit of time; a number L means 8, 16, ..., L of them.
+    trials : int
+        For each level, independent from level to level.
+    against : "next" or "limit"
+        The partner of level n: level 2n, or the switched diffusion on cells of 1/(16 n).
+    """
+    return coupled_together(scenario, sampler, [f], times, levels, trials, against=against, seed=seed)[0]
+
+
+def coupled_together(
+    scenario: Scenario,
+    sampler: str,
+    functions: Sequence[Callable[..., Any]],
+    times: ArrayLike,
+    levels: Sequence[float] | int,
+    trials: int,
+    *,
+    against: Literal["next", "limit"] = "next",
+    seed: int | None = None,
+) -> list[Coupled]:
+    """Return what ``coupled`` does for each of several functions, taken along the same paths, which are run once.
+
+    Steps per unit of time need not be whole numbers here.
+
+    Raises
+    ------
+    ValueError
+        Also where paths run away.
+    """
+    field, adaptation = _read(scenario, sampler)
+    at = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    steps_per_unit = [8 * 2**l for l in range(levels)] if isinstance(levels, int) else list(levels)
+    _check(field, at, steps_per_unit, trials)
+    if against not in ("next", "limit"):
+        raise ValueError(f'against: {against!r} must be "next" or "limit"')
+    factors = [_factor(field, i) for i in range(len(field.costs))]
+    known = [F for F in factors if F is not None]
+    noise = "left out" if len(known) < len(factors) else "gaussian" if any(F.any() for F in known) else "none"
+    used = [np.zeros((len(field.M), 0)) if F is None else F for F in factors]
+    each = [_evaluator(f, len(field.M), adaptation is not None) for f in functions]
+
+    def evaluate(paths: Paths) -> Array:
+        return np.array([one(paths) for one in each])
+
+    root = scenario.seed if seed is None else seed
+    results = []
+    for n in steps_per_unit:
+        blocks = []
+        for first in range(0, trials, AT_ONCE):
+            key = (COUPLING_ROLE, round(n), first)
+            rng = np.random.Generator(np.random.SFC64(np.random.SeedSequence(root, spawn_key=key)))
+            count = min(AT_ONCE, trials - first)
+            with np.errstate(over="ignore", invalid="ignore"):  # of paths that run away
+                pair = _pair(field, adaptation, n, at, count, against == "limit", used, evaluate, rng)
+            lost = int(np.sum(~np.isfinite(pair[2])))
+            if lost:
+                raise ValueError(
+                    f"epsilons: at {1 / n:g} {lost} of {count} coupled paths ran away: begin with a smaller epsilon"
+                )
+            blocks.append(pair)
+        results.append([np.concatenate(parts, axis=-1) for parts in zip(*blocks, strict=True)])
+    return [
+        _summary(at, steps_per_unit, [(here[j], there[j], *rest) for here, there, *rest in results], trials, noise)
+        for j in range(len(functions))
+    ]
+
+
+def _read(scenario: Scenario, sampler: str) -> tuple[Field, Adaptation | None]:
+    keys = {s.name: s for s in scenario.samplers}
+    chosen: Any = keys.get(sampler)
+    if chosen is None or chosen.kind != "hessian":
+        return read_field(scenario, sampler, "coupled", "simulate it with tracker.run at several epsilon"), None
+    low, high = chosen.skew_bounds
+    fixed = {
+        "kind": "accelerated",
+        "name": sampler,
+        "epsilon": chosen.epsilon,
+        "beta": chosen.beta,
+        "skew": chosen.skew,
+    }
+    frozen = scenario.replace(samplers=[{**fixed, "beta": "inf" if np.isinf(chosen.beta) else chosen.beta}])
+    field = read_field(frozen, sampler, "coupled", "simulate it with tracker.run at several epsilon")
+    if any(_factor(field, i) is None for i in range(len(field.costs))):
+        raise ValueError("coupled: the Hessian of a cost with data is not its expectation's; use tracker.run")
+    off = field.M - np.eye(len(field.M))
+    clipped = np.tril(np.clip(off, low, high), -1)
+    moved = Field(**{**field.__dict__, "M": np.eye(len(off)) + clipped - clipped.T})
+    return moved, Adaptation(float(chosen.skew_step) / field.epsilon, float(low), float(high))
+
+
+def _factor(field: Field, mode: int) -> Array | None:
+    Sigma = field.gradient_covariance(mode)
+    return None if Sigma is None else np.asarray(getattr(field.costs[mode], "noise", np.zeros((len(Sigma), 0))))
+
+
+def _check(field: Field, times: Array, levels: list[float], trials: int) -> None:
+    if trials < 2:
+        raise ValueError(f"trials: {trials} must be at least 2")
+    if not levels or min(levels) < 1:
+        raise ValueError(f"levels: {levels} must be whole numbers >= 1")
+    if np.any(np.diff(times) < 0) or times[0] < 0:
+        raise ValueError(f"times: {times} must be >= 0 and increasing")
+    fastest = float(-np.diag(field.generator).min()) if len(field.Q) else 0.0
+    for n in levels:
+        if fastest / n > 1.0 + WHOLE:
+            raise ValueError(
+                f"levels: at {n} alpha * max|q_ii| = {fastest / n:.4g} > 1: begin at {int(np.ceil(fastest))}"
+            )
+        if np.any(np.abs(times * n - np.rint(times * n)) > WHOLE * np.maximum(1.0, times * n)):
+            raise ValueError(f"times: {times} are not whole numbers of steps at level {n}")
+
+
+def _evaluator(f: Callable[..., Any], N: int, adaptive: bool) -> Callable[[Paths], Array]:
+    try:
+        taken = [p for p in inspect.signature(f).parameters.values() if p.kind <= p.POSITIONAL_OR_KEYWORD]
+        count = sum(p.default is p.empty for p in taken)
+    except (TypeError, ValueError):  # of builtins and ufuncs
+        count = 1
+
+    def evaluate(paths: Paths) -> Array:
+        if adaptive and count == 3:
+            out = f(paths.theta, paths.D, paths.S)
+        elif N > 1 and count == N:
+            out = f(*paths.theta.T)
+        else:
+            out = f(paths.theta)
+        return np.asarray(out, dtype=np.float64).reshape(len(paths.theta))
+
+    return evaluate
+
+
+def _pair(
+    field: Field, adaptation: Adaptation | None, n: float, times: Array, trials: int, limit: bool,
+    factors: list[Array], evaluate: Callable[[Paths], Array], rng: np.random.Generator,
+) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+    """Terms of each E f at level n and of the partner, (functions, times, trials); largest distance and mismatch, (trials,)."""
+    m = LIMIT_CELLS if limit else 2
+    N = len(field.M)
+    visits = draw_visits(field, trials, float(times[-1]), field.alpha / field.epsilon / n, rng)
+    values, vectors = np.linalg.eigh(field.covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    theta = field.mean + rng.standard_normal((trials, N)) @ root.T
+    coarse = SamplerPaths(field, adaptation, n, visits, theta)
+    fine = (LimitPaths if limit else SamplerPaths)(field, adaptation, m * n, visits, theta)
+    noisy = any(F.shape[1] for F in factors)
+    scale = np.sqrt(2.0 / (field.beta * m * n))
+    wanted = np.rint(times * n).astype(int)
+    here, there = [], []
+    farthest = np.zeros(trials)
+    for k in range(int(wanted[-1]) + 1):
+        for _ in np.flatnonzero(wanted == k):
+            here.append(evaluate(coarse))
+            there.append(evaluate(fine))
+        if k == wanted[-1]:
+            break
+        w = scale * rng.standard_normal((m, trials, N))
+        z = rng.standard_normal((m, trials, N)) if noisy else None
+        coarse.step(w.sum(axis=0), None if z is None else z.sum(axis=0) / np.sqrt(m), factors)
+        for part in range(m):
+            fine.step(w[part], None if z is None else z[part], factors)
+        farthest = np.maximum(farthest, np.linalg.norm(coarse.theta - fine.theta, axis=1))
+    return np.stack(here, axis=1), np.stack(there, axis=1), farthest, (coarse.mode != fine.mode).astype(np.float64)
+
+
+def _summary(times: Array, levels: list[float], results: list[tuple[Array, ...]], trials: int, noise: str) -> Coupled:
+    here = np.stack([r[0] for r in results], axis=1)
+    difference = here - np.stack([r[1] for r in results], axis=1)
+    mean, variance = difference.mean(axis=-1), difference.var(axis=-1, ddof=1)
+    stderr = np.sqrt(variance / trials)
+    fits = [_slope(np.array(levels), mean[t], stderr[t]) for t in range(len(times))]
+    return Coupled(
+        times=times,
+        levels=np.array([n if n != round(n) else int(n) for n in levels]),
+        mean=mean,
+        stderr=stderr,
+        variance=variance,
+        interval=mean[..., None] + QUANTILE * stderr[..., None] * np.array([-1.0, 1.0]),
+        value=here.mean(axis=-1),
+        value_stderr=here.std(axis=-1, ddof=1) / np.sqrt(trials),
+        slope=np.array([slope for slope, _ in fits]),
+        slope_interval=np.array([[slope - QUANTILE * sd, slope + QUANTILE * sd] for slope, sd in fits]),
+        distance=np.array([r[2].mean() for r in results]),
+        mismatch=np.array([r[3].mean() for r in results]),
+        gradient_noise=noise,
+    )
+
+
+def _slope(levels: NDArray[Any], mean: Array, stderr: Array) -> tuple[float, float]:
+    """The slope of log |mean| against log(1/n) by weighted least squares, and its standard deviation."""
+    if len(levels) < 2 or np.any(np.abs(mean) <= QUANTILE * stderr):
+        return float("nan"), float("nan")
+    relative = np.maximum(stderr / np.abs(mean), 1e-12)
+    weight = relative**-2
+    x, y = -np.log(levels), np.log(np.abs(mean))
+    x = x - np.average(x, weights=weight)
+    information = float(np.sum(weight * x * x))
+    return float(np.sum(weight * x * y) / information), information**-0.5

@@ -1,0 +1,146 @@
+"""The switched diffusion of one sampler as plain arrays, for costs of any kind.
+
+Notes
+-----
+d theta = -(I + S) grad C_x dt + sqrt(2 / beta) dW, where x jumps with generator r Q, r = alpha / epsilon.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tracker.chain import transition_matrix
+from tracker.compiled import kernel
+from tracker.costs.base import expected, expected_gradient, observation_size
+from tracker.costs.polynomial.monomials import PolynomialCost
+from tracker.costs.quadratic import Quadratic
+from tracker.scenario.builders import initial_law, skew_matrix
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tracker.scenario import Scenario
+
+    Array = NDArray[np.float64]
+
+FIXED_SKEW = ("langevin", "accelerated")
+
+
+@kernel
+def cost_values(cost: Any, points: Array, out: Array) -> None:
+    """Write C at the rows of ``points`` (n, N) to ``out`` (n,)."""
+    for k in range(points.shape[0]):
+        out[k] = expected(cost, points[k])
+
+
+@kernel
+def cost_gradients(cost: Any, points: Array, out: Array) -> None:
+    """Write grad C at the rows of ``points`` (n, N) to ``out`` (n, N)."""
+    for k in range(points.shape[0]):
+        expected_gradient(cost, points[k], out[k])
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """What moves theta, mode by mode.
+
+    costs : parameters, one for each of the X modes
+    names : of the modes
+    M : ndarray, shape (N, N), I + S
+    Q : ndarray, shape (X, X)
+    alpha, epsilon : steps of the chain and of the sampler
+    initial : ndarray, shape (X,), law of x_0
+    mean, covariance : ndarrays, shape (N,) and (N, N), of theta_0; a point start has covariance 0
+    """
+
+    costs: tuple[Any, ...]
+    names: tuple[str, ...]
+    M: Array
+    Q: Array
+    alpha: float
+    epsilon: float
+    beta: float
+    initial: Array
+    mean: Array
+    covariance: Array
+
+    @property
+    def generator(self) -> Array:
+        """G = r Q."""
+        return self.alpha / self.epsilon * self.Q
+
+    @property
+    def transitions(self) -> Array:
+        """P = I + alpha Q."""
+        return transition_matrix(self.Q, self.alpha)
+
+    def values(self, mode: int, points: Array) -> Array:
+        """C_i at points (..., N), shape (...)."""
+        flat = np.ascontiguousarray(points.reshape(-1, points.shape[-1]), dtype=np.float64)
+        out = np.empty(len(flat))
+        cost_values(self.costs[mode], flat, out)
+        return out.reshape(points.shape[:-1])
+
+    def gradients(self, mode: int, points: Array) -> Array:
+        """Grad C_i at points (..., N), same shape."""
+        flat = np.ascontiguousarray(points.reshape(-1, points.shape[-1]), dtype=np.float64)
+        out = np.empty_like(flat)
+        cost_gradients(self.costs[mode], flat, out)
+        return out.reshape(points.shape)
+
+    def gradient_covariance(self, mode: int) -> Array | None:
+        """Sigma_i, shape (N, N), of the gradient noise; None where it is not Gaussian and the same at every theta."""
+        cost = self.costs[mode]
+        if isinstance(cost, (Quadratic, PolynomialCost)):
+            return np.asarray(cost.noise @ cost.noise.T)
+        return np.zeros_like(self.M) if observation_size(cost) == 0 else None
+
+
+def read_field(scenario: Scenario, sampler: str, tool: str, instead: str) -> Field:
+    """Return the field of a sampler with a fixed S in a world that only the chain moves.
+
+    ``tool`` is named in a refusal, and ``instead`` says what to use.
+
+    Raises
+    ------
+    ValueError
+        For a sampler that moves or draws its S, a schedule, an intervention.
+    """
+    keys = {s.name: s for s in scenario.samplers}
+    if sampler not in keys:
+        raise ValueError(f"sampler: {sampler!r} is not in the scenario, which has {', '.join(map(repr, keys))}")
+    chosen = keys[sampler]
+    if chosen.kind not in FIXED_SKEW:
+        what = "noise" if chosen.kind == "tempered" else "S"
+        raise ValueError(f"{tool}: {sampler!r} is a {chosen.kind} sampler, whose {what} moves; {instead}")
+    S = skew_matrix(chosen, scenario)
+    if S is None:
+        raise ValueError(f"{tool}: {sampler!r} draws a random S for each trial; give the matrix S, or {instead}")
+    Q, alpha = read_chain(scenario, tool)
+    N, start = scenario.dimension, scenario.start_factor
+    return Field(
+        costs=tuple(mode.build() for mode in scenario.modes),
+        names=tuple(mode.name for mode in scenario.modes),
+        M=np.eye(N) + S,
+        Q=Q,
+        alpha=alpha,
+        epsilon=float(chosen.epsilon),
+        beta=float(chosen.beta),
+        initial=initial_law(scenario),
+        mean=scenario.start_mean,
+        covariance=np.asarray(start @ start.T),
+    )
+
+
+def read_chain(scenario: Scenario, tool: str) -> tuple[Array, float]:
+    """Return Q and alpha; without a chain the first mode lasts."""
+    if scenario.schedule is not None:
+        raise ValueError(f"{tool}: the modes follow a schedule, not a chain; use tracker.run, which plays it")
+    if scenario.interventions:
+        raise ValueError(f"{tool}: the scenario has interventions, and theory knows none; use tracker.run")
+    if scenario.chain is None:
+        return np.zeros((len(scenario.modes),) * 2), 1.0
+    return np.array(scenario.chain.Q, dtype=np.float64), float(scenario.chain.alpha)

@@ -1,0 +1,157 @@
+"""Exact moments of the switched diffusion and of the algorithm itself, for quadratic costs.
+
+Notes
+-----
+The linear system is in ``system``. The algorithm's moments differ from the limit's by
+epsilon times ``leading_error`` + O(epsilon^2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from tracker.limits import moment_system
+from tracker.limits.epsilon_derivative import derivatives
+from tracker.limits.switched_quadratic import SwitchedQuadratic, read
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from tracker.scenario.model import Scenario
+
+    Array = NDArray[np.float64]
+
+Law = Literal["limit", "algorithm"]
+LAWS = ("limit", "algorithm")
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Moments of theta and the mode x; the leading axes are those of the times or steps that were asked for.
+
+    probability : ndarray, shape (..., X), P(x = i)
+    mean_by_mode : ndarray, shape (..., X, N), E[theta 1{x = i}]
+    second_by_mode : ndarray, shape (..., X, N, N), E[theta theta' 1{x = i}]
+    mean, second : ndarray, shapes (..., N) and (..., N, N)
+    mean_square_error : ndarray, shape (...), E|theta - m_x|^2
+    expected_cost : ndarray, shape (...), E C(theta, x)
+    """
+
+    probability: Array
+    mean_by_mode: Array
+    second_by_mode: Array
+    mean: Array
+    second: Array
+    mean_square_error: Array
+    expected_cost: Array
+
+
+def fields(problem: SwitchedQuadratic, v: Array) -> dict[str, Any]:
+    """Return the fields of ``Moments`` for v (..., n); all are linear in v."""
+    p, mu, Pi = moment_system.split(problem, v)
+    Pi = (Pi + np.swapaxes(Pi, -1, -2)) / 2.0
+    H, m = problem.H, problem.m
+    cross = mu[..., :, None] * m[:, None, :]
+    around = Pi - cross - np.swapaxes(cross, -1, -2) + p[..., None, None] * (m[:, :, None] * m[:, None, :])
+    return {
+        "probability": p,
+        "mean_by_mode": mu,
+        "second_by_mode": Pi,
+        "mean": mu.sum(axis=-2),
+        "second": Pi.sum(axis=-3),
+        "mean_square_error": np.einsum("...iaa->...", around),
+        "expected_cost": 0.5 * np.einsum("iab,...iba->...", H, around),
+    }
+
+
+def moments(scenario: Scenario, sampler: str, times: ArrayLike) -> Moments:
+    """Return the moments of the switched diffusion at ``times``."""
+    problem = read(scenario, sampler, "moments")
+    t = checked_times(times)
+    v = moment_system.flow(problem, t.ravel(), moment_system.start(problem))
+    return Moments(**fields(problem, _normal(problem, v).reshape(*t.shape, -1)))
+
+
+def algorithm_moments(scenario: Scenario, sampler: str, steps: ArrayLike) -> Moments:
+    """Return the moments of the algorithm after each number of ``steps``, gradient noise included."""
+    problem = read(scenario, sampler, "algorithm_moments")
+    k = _checked_steps(steps)
+    v = moment_system.walk(problem, k.ravel(), moment_system.start(problem))
+    return Moments(**fields(problem, _normal(problem, v).reshape(*k.shape, -1)))
+
+
+def two_time(scenario: Scenario, sampler: str, t1: float, t2: float, of: Law = "limit") -> Array:
+    """Return E[theta(t1) theta(t2)'], shape (N, N); for the algorithm both are whole multiples of epsilon.
+
+    Notes
+    -----
+    From t1 on, p and mu are propagated from p_i = mu_i,a(t1) and mu_i = Pi_i(t1)[a, :], for each coordinate a.
+    """
+    check_law(of)
+    problem = read(scenario, sampler, "two_time")
+    early, late = np.sort(checked_times([t1, t2]))
+    _, mu, Pi = moment_system.split(problem, _at(problem, early, moment_system.start(problem), of))
+    restart = np.concatenate([mu, Pi.swapaxes(1, 2).reshape(-1, problem.N)])  # a column for each coordinate a
+    if of == "limit":
+        v = moment_system.flow(problem, np.array([late - early]), restart, order=1)[0]
+    else:
+        gap = problem.whole_steps(late) - problem.whole_steps(early)
+        v = moment_system.walk(problem, np.array([gap]), restart, order=1)[0]
+    found = moment_system.split(problem, v.T)[1].sum(axis=1)
+    return found if t1 <= t2 else found.T
+
+
+def leading_error(scenario: Scenario, sampler: str, time: ArrayLike) -> Moments:
+    """Return d/d epsilon of the algorithm's moments at ``time``, at epsilon = 0 and a fixed ratio.
+
+    Up to 130 unknowns, X (1 + N + N^2) of them, it is right to 1e-6 where curvatures or alpha / epsilon are as large as 1e6;
+    beyond, the digits of the square of that number are lost. How it is computed is in ``derivative``.
+    """
+    problem = read(scenario, sampler, "leading_error")
+    t = checked_times(time)
+    return Moments(**fields(problem, derivatives(problem, t.ravel()).reshape(*t.shape, -1)))
+
+
+def _at(problem: SwitchedQuadratic, time: float, v: Array, of: Law) -> Array:
+    """Return v at one time."""
+    if of == "limit":
+        return _normal(problem, moment_system.flow(problem, np.array([time]), v))[0]
+    return _normal(problem, moment_system.walk(problem, np.array([problem.whole_steps(time)]), v))[0]
+
+
+def at_horizon(problem: SwitchedQuadratic, time: float, of: Law) -> Moments:
+    """Return the moments at one time, of a problem that was already read."""
+    return Moments(**fields(problem, _at(problem, time, moment_system.start(problem), of)))
+
+
+def _normal(problem: SwitchedQuadratic, v: Array) -> Array:
+    """Return v with the probabilities summing to 1 again: rounding grows along that direction, and only there."""
+    return v / v[:, : problem.X].sum(axis=1, keepdims=True)
+
+
+def check_law(of: str) -> None:
+    """Refuse an unknown ``of``."""
+    if of not in LAWS:
+        raise ValueError(f'of: {of!r} must be "limit" or "algorithm"')
+
+
+def checked_times(times: ArrayLike) -> Array:
+    """Return times as an array after checking that there are some, finite and not negative."""
+    t = np.asarray(times, dtype=np.float64)
+    if t.size == 0:
+        raise ValueError("times: give at least one")
+    if not (np.isfinite(t).all() and (t >= 0.0).all()):
+        raise ValueError(f"times: {t.tolist()} must be finite and not negative")
+    return t
+
+
+def _checked_steps(steps: ArrayLike) -> NDArray[np.int64]:
+    k = np.asarray(steps)
+    if k.size == 0:
+        raise ValueError("steps: give at least one")
+    if not np.issubdtype(k.dtype, np.integer) or (k < 0).any():
+        raise ValueError(f"steps: {k.tolist()} must be whole numbers, not negative")
+    return k.astype(np.int64)

@@ -1,0 +1,233 @@
+"""The one linear system that all moments obey, for the limit and for the algorithm.
+
+Notes
+-----
+The unknowns v are p_i = P(x = i), mu_i = E[theta 1{x = i}] and, at order 2, Pi_i = E[theta theta' 1{x = i}], in this
+order, each by mode: X (1 + N + N^2) of them. With L0 the drift within the modes, K0 the square of the move, Qm the mixing of
+modes by Q' and G = ratio Q (docs/mathematics, "Exact moments"):
+
+    limit:      v' = L v,               L = L0 + ratio Qm
+    algorithm:  v_{k+1} = (I + E) v_k,  I + E = (I + alpha Qm)(I + epsilon L0 + epsilon^2 K0)
+
+Small systems are dense. In large ones L is sparse, and a step of the algorithm is carried out mode by mode:
+
+    p_i -> p_i,  mu_i -> B_i mu_i + epsilon a_i p_i,
+    Pi_i -> B_i Pi_i B_i' + epsilon (B_i mu_i a_i' + a_i mu_i' B_i')
+            + p_i (epsilon^2 a_i a_i' + (2 epsilon / beta) I + epsilon^2 M Sigma_i M'),  then mix with (I + alpha Q)'
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import expm
+from scipy.sparse.linalg import expm_multiply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from tracker.limits.switched_quadratic import SwitchedQuadratic
+
+    Array = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+DENSE = 500  # unknowns up to which a dense matrix is the fastest way
+
+
+def size(problem: SwitchedQuadratic, order: int = 2) -> int:
+    """The number of unknowns."""
+    return problem.X * (1 + problem.N + (problem.N**2 if order == 2 else 0))
+
+
+def split(problem: SwitchedQuadratic, v: Array) -> tuple[Array, Array, Array]:
+    """Return p (..., X), mu (..., X, N) and Pi (..., X, N, N) of v (..., n); Pi is empty at order 1."""
+    X, N = problem.X, problem.N
+    lead = v.shape[:-1]
+    rest = v[..., X + X * N :]
+    return v[..., :X], v[..., X : X + X * N].reshape(*lead, X, N), rest.reshape(*lead, -1, N, N)
+
+
+def join(p: Array, mu: Array, Pi: Array) -> Array:
+    """Return v, shape (n,): the inverse of ``split``."""
+    return np.concatenate([p.ravel(), mu.ravel(), Pi.ravel()])
+
+
+def start(problem: SwitchedQuadratic) -> Array:
+    """Return v at time 0."""
+    p = problem.p0
+    return join(p, np.multiply.outer(p, problem.mean0), np.multiply.outer(p, problem.second0))
+
+
+# --- the matrices: dense up to DENSE unknowns, else sparse
+
+
+class Entries:
+    """Entries of a matrix of the system, collected by the moments (0: p, 1: mu, 2: Pi) whose rows and columns they stand in."""
+
+    def __init__(self, problem: SwitchedQuadratic, order: int) -> None:
+        X, N = problem.X, problem.N
+        self.n, self.order = size(problem, order), order
+        self.first, self.width = (0, X, X + X * N), (1, N, N * N)
+        self.rows: list[Ints] = []
+        self.columns: list[Ints] = []
+        self.values: list[Array] = []
+
+    def add(self, row: int, column: int, values: Array, at: tuple[Ints, Ints] | None = None) -> None:
+        """Add a block to each mode: values (X, height, width), or values (X, ...) at (rows, columns) within the block."""
+        if row > self.order:
+            return
+        inner = np.indices(values.shape[1:]) if at is None else at
+        modes = np.arange(len(values)).reshape(-1, *[1] * (values.ndim - 1))
+        for kept, moment, within in ((self.rows, row, inner[0]), (self.columns, column, inner[1])):
+            index = self.first[moment] + modes * self.width[moment] + within
+            kept.append(np.broadcast_to(index, values.shape).ravel())
+        self.values.append(values.ravel())
+
+    def matrix(self) -> Any:
+        """Return the sum of all entries, an ndarray or a sparse array of shape (n, n)."""
+        where = (np.concatenate(self.rows), np.concatenate(self.columns))
+        entries = sparse.coo_array((np.concatenate(self.values), where), shape=(self.n, self.n))
+        return entries.toarray() if self.n <= DENSE else entries.tocsr()
+
+
+def drift(problem: SwitchedQuadratic, order: int = 2) -> Any:
+    """L0, shape (n, n)."""
+    X, N = problem.X, problem.N
+    A, a, eye = problem.A, problem.a, np.eye(N)
+    entries = Entries(problem, order)
+    entries.add(1, 0, a[:, :, None])
+    entries.add(1, 1, -A)
+    entries.add(2, 0, np.tile(2.0 / problem.beta * eye.reshape(1, -1, 1), (X, 1, 1)))
+    cross = np.einsum("ia,bc->iabc", a, eye) + np.einsum("ib,ac->iabc", a, eye)  # a mu' + mu a'
+    entries.add(2, 1, cross.reshape(X, N * N, N))
+    c, b, d = np.indices((N, N, N))
+    each = np.broadcast_to(-A[:, None], (X, N, N, N))  # entry (b, d) of A_i, for every c
+    entries.add(2, 2, each, (b * N + c, d * N + c))  # A Pi
+    entries.add(2, 2, each, (c * N + b, c * N + d))  # Pi A'
+    return entries.matrix()
+
+
+def square(problem: SwitchedQuadratic, order: int = 2) -> Any:
+    """K0, shape (n, n)."""
+    X, N, M = problem.X, problem.N, problem.M
+    A, a = problem.A, problem.a
+    entries = Entries(problem, order)
+    entries.add(0, 0, np.zeros((X, 1, 1)))
+    entries.add(2, 0, (a[:, :, None] * a[:, None, :] + M @ problem.Sigma @ M.T).reshape(X, -1, 1))
+    cross = np.einsum("iac,ib->iabc", A, a) + np.einsum("ia,ibc->iabc", a, A)  # A mu a' + a mu' A'
+    entries.add(2, 1, -cross.reshape(X, N * N, N))
+    if order == 2:
+        entries.add(2, 2, np.einsum("iac,ibd->iabcd", A, A).reshape(X, N * N, N * N))  # A Pi A'
+    return entries.matrix()
+
+
+def mixing(problem: SwitchedQuadratic, order: int = 2) -> Any:
+    """Qm, shape (n, n)."""
+    entries, Q = Entries(problem, order), problem.Q
+    for moment in range(order + 1):
+        width = entries.width[moment]
+        i, j, c = np.indices((problem.X, problem.X, width))
+        rates = np.broadcast_to(Q[:, :, None], i.shape)
+        entries.add(moment, moment, rates.reshape(1, -1), ((j * width + c).reshape(-1), (i * width + c).reshape(-1)))
+    return entries.matrix()
+
+
+def generator(problem: SwitchedQuadratic, order: int = 2) -> Any:
+    """L = L0 + ratio Qm, shape (n, n)."""
+    return drift(problem, order) + problem.ratio * mixing(problem, order)
+
+
+def increment(problem: SwitchedQuadratic, order: int = 2) -> Any:
+    """E, shape (n, n): a step of the algorithm is v + E v, without the rounding of I + E for a small epsilon."""
+    move = problem.epsilon * drift(problem, order) + problem.epsilon**2 * square(problem, order)
+    mix = problem.alpha * mixing(problem, order)
+    return move + mix + mix @ move
+
+
+# --- the laws in time
+
+
+def flow(problem: SwitchedQuadratic, times: Array, v: Array, order: int = 2) -> Array:
+    """Return the limit's v at each of ``times``, shape (times, n), or (times, n, c) from c columns v (n, c)."""
+    L = generator(problem, order)
+    found = np.empty((len(times), *v.shape))
+    if len(v) <= DENSE:
+        for index, t in enumerate(times):
+            found[index] = expm(t * L) @ v
+        return found
+    trace, now = float(L.trace()), 0.0
+    for index in np.argsort(times):
+        gap = float(times[index]) - now
+        if gap > 0.0:
+            v, now = np.asarray(expm_multiply(gap * L, v, traceA=gap * trace)), float(times[index])
+        found[index] = v
+    return found
+
+
+def walk(problem: SwitchedQuadratic, steps: Ints, v: Array, order: int = 2) -> Array:
+    """Return the algorithm's v after each number of ``steps``, shape (steps, n), or (steps, n, c) from c columns v (n, c)."""
+    if v.ndim == 2 and len(v) > DENSE:
+        return np.stack([walk(problem, steps, column, order) for column in v.T], axis=-1)
+    if len(v) <= DENSE:
+        return _powered(increment(problem, order), steps, v.reshape(len(v), -1)).reshape(len(steps), *v.shape)
+    step, found = stepper(problem), np.empty((len(steps), len(v)))
+    k, p, mu, Pi = 0, *split(problem, v)
+    for index in np.argsort(steps):
+        for _ in range(int(steps[index]) - k):
+            p, mu, Pi = step(p, mu, Pi)
+        k = int(steps[index])
+        found[index] = join(p, mu, Pi)
+    return found
+
+
+def _powered(E: Array, steps: Ints, v: Array) -> Array:
+    """Return (I + E)^k v for each k, by (I + E)^2 = I + (2 E + E^2): E keeps its digits however small it is."""
+    found = np.repeat(v[None], len(steps), axis=0)
+    left = np.array(steps)
+    while left.any():
+        odd = left % 2 == 1
+        found[odd] += E @ found[odd]
+        left //= 2
+        if left.any():
+            E = 2.0 * E + E @ E
+    return found
+
+
+def stepper(problem: SwitchedQuadratic) -> Callable[[Array, Array, Array], tuple[Array, Array, Array]]:
+    """Return the map (p, mu, Pi) -> (p, mu, Pi) of one step of the algorithm; an empty Pi stays empty (order 1)."""
+    X, N, epsilon, M, a = problem.X, problem.N, problem.epsilon, problem.M, problem.a
+    P = (np.eye(X) + problem.alpha * problem.Q).T
+    B = np.eye(N) - epsilon * problem.A
+    transposed = np.ascontiguousarray(B.transpose(0, 2, 1))
+    square_of_drift = epsilon**2 * a[:, :, None] * a[:, None, :]
+    source = square_of_drift + 2.0 * epsilon / problem.beta * np.eye(N) + epsilon**2 * M @ problem.Sigma @ M.T
+
+    def step(p: Array, mu: Array, Pi: Array) -> tuple[Array, Array, Array]:
+        moved = (B @ mu[:, :, None])[:, :, 0]
+        if Pi.size:
+            cross = epsilon * moved[:, :, None] * a[:, None, :]
+            Pi = B @ Pi @ transposed + cross + cross.transpose(0, 2, 1) + p[:, None, None] * source
+            Pi = (P @ Pi.reshape(X, N * N)).reshape(X, N, N)
+        return P @ p, P @ (moved + epsilon * a * p[:, None]), Pi
+
+    return step
+
+
+def slope(problem: SwitchedQuadratic) -> Callable[[Array, Array, Array], tuple[Array, Array, Array]]:
+    """Return the map (p, mu, Pi) -> their derivatives in time in the limit, mode by mode."""
+    X, N, A, a = problem.X, problem.N, problem.A, problem.a
+    G = (problem.ratio * problem.Q).T
+    transposed = np.ascontiguousarray(A.transpose(0, 2, 1))
+    heat = 2.0 / problem.beta * np.eye(N)
+
+    def derivative(p: Array, mu: Array, Pi: Array) -> tuple[Array, Array, Array]:
+        cross = mu[:, :, None] * a[:, None, :]
+        inside = cross + cross.transpose(0, 2, 1) + p[:, None, None] * heat - A @ Pi - Pi @ transposed
+        dmu = a * p[:, None] - (A @ mu[:, :, None])[:, :, 0] + G @ mu
+        return G @ p, dmu, inside + (G @ Pi.reshape(X, N * N)).reshape(X, N, N)
+
+    return derivative

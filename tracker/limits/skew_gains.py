@@ -1,0 +1,85 @@
+"""What S is worth: the stationary cost J(S), its derivative E[g'D], and the slow motion of S along it.
+
+Notes
+-----
+docs/mathematics, "Skew gain".
+With S held fixed, D^ij = d theta / d S(i, j) along the path, for the limit and for the algorithm alike:
+D^ij_{k+1} = D^ij_k - epsilon M h D^ij_k - epsilon E_ij g_k is the derivative of the step of theta. The gradient noise of step k
+does not depend on D_k, so that E[g_k'D^ij_k] = E[grad C(theta_k)'D^ij_k] = d J / d S(i, j), at every epsilon. It is computed as the
+derivative of the stationary moments. In the slow regime, skew_step = o(epsilon), S follows dS(i, j)/d tau = -dJ/dS(i, j).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from tracker import skew
+from tracker.limits.exact_moments import Law, check_law, checked_times, fields
+from tracker.limits.stationary_moments import Steady, checked_radius
+from tracker.limits.switched_quadratic import WITH_TANGENT, SwitchedQuadratic, read
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from tracker.scenario.model import Scenario
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SkewGain:
+    """At a fixed S, in stationarity.
+
+    cost : J(S) = E C(theta, x)
+    gradient : ndarray, shape (pairs,), E[g'D] = dJ/dS(i, j) in the order (2,1), (3,1), (3,2), (4,1), ...
+    skew : ndarray, shape (N, N), S
+    """
+
+    cost: float
+    gradient: Array
+    skew: Array
+
+
+def skew_gain(scenario: Scenario, sampler: str, of: Law = "limit") -> SkewGain:
+    """Return J(S) and E[g'D] at the sampler's S, which is S_0 for ``hessian``; raises ``Unstable`` where there is no J."""
+    check_law(of)
+    return _gain(read(scenario, sampler, "skew_gain", WITH_TANGENT), of)
+
+
+def slow_skew_path(scenario: Scenario, sampler: str, times: ArrayLike, of: Law = "limit") -> Array:
+    """Return S at the slow times tau, shape (..., N, N), along dS/d tau = -dJ/dS from the sampler's S, within its bounds if any."""
+    check_law(of)
+    problem = read(scenario, sampler, "slow_skew_path", WITH_TANGENT)
+    keys = next(keys for keys in scenario.samplers if keys.name == sampler)
+    low, high = getattr(keys, "skew_bounds", (-np.inf, np.inf))
+    tau = checked_times(times)
+
+    def descent(_: float, s: Array) -> Array:
+        inside = np.clip(s, low, high)
+        slope = -_gain(replace(problem, S=skew.from_pairs(inside, problem.N)), of).gradient
+        outward = ((inside >= high) & (slope > 0.0)) | ((inside <= low) & (slope < 0.0))
+        return np.where(outward, 0.0, slope)
+
+    first = skew.to_pairs(problem.S)
+    stops = np.unique(tau)
+    if stops.size == 0 or first.size == 0:
+        return np.zeros((*tau.shape, problem.N, problem.N))
+    path = solve_ivp(descent, (0.0, max(float(stops[-1]), 1e-300)), first, "DOP853", stops, rtol=1e-11, atol=1e-12)
+    found = np.clip(path.y.T, low, high)[np.searchsorted(stops, tau.ravel())]
+    return np.array([skew.from_pairs(s, problem.N) for s in found]).reshape(*tau.shape, problem.N, problem.N)
+
+
+def _gain(problem: SwitchedQuadratic, of: Law) -> SkewGain:
+    checked_radius(problem, of)
+    steady = Steady(problem, of)
+    gradient = []
+    for i, j in skew.pairs(problem.N):
+        E = skew.basis(int(i), int(j), problem.N)
+        change = steady.derivative(replace(problem, S=problem.S + E), replace(problem, S=problem.S - E), 2.0)
+        gradient.append(float(fields(problem, change)["expected_cost"]))
+    cost = float(fields(problem, steady.v)["expected_cost"])
+    return SkewGain(cost=cost, gradient=np.array(gradient, dtype=np.float64), skew=problem.S)

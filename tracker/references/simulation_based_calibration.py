@@ -1,0 +1,111 @@
+"""Simulation-based calibration: does a sampler draw from the posterior, over many data sets at once?
+
+Notes
+-----
+With the parameter drawn from the prior and the data from the parameter, the rank of the parameter among draws from the
+posterior is uniform, whatever the model.
+A rank r among L independent draws becomes u = (r + U)/(L + 1), U uniform on (0, 1): exactly uniform. Three exact
+tests for each quantity, on x = Phi^-1(u): location, sum x ~ N(0, n); spread, sum x^2 ~ chi^2 with n degrees of freedom;
+shape, the two one-sided Kolmogorov-Smirnov distances of u (Birnbaum and Tingey's law). The smallest of all p-values,
+times how many there are, is below a level with at most that probability, however the quantities depend on each other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.special import gammainc, gammaincc, ndtr, ndtri, smirnov
+
+from tracker.costs.mixture.family import MixtureKeys
+from tracker.references.exact_posterior import reduce
+from tracker.references.metropolis_hastings import draws_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from tracker.scenario.model import Scenario
+
+    Array = NDArray[np.float64]
+
+TESTS = ("location", "spread", "shape")
+RANKED = 99  # draws that a parameter is ranked among
+
+
+class DataSet(NamedTuple):
+    """A parameter (N,) drawn from the prior, and the cost of data drawn from it."""
+
+    truth: Array
+    cost: Any
+
+
+class Calibration(NamedTuple):
+    """p_values (quantities, tests) in the order of ``TESTS``; p_value: of all together, by Bonferroni."""
+
+    p_values: Array
+    p_value: float
+
+
+def draw_problems(scenario: Scenario, count: int, seed: int = 0) -> list[DataSet]:
+    """Draw ``count`` parameters from the prior of a scenario's mixture, and its number of observations from each."""
+    keys = scenario.modes[0]
+    if not isinstance(keys, MixtureKeys) or keys.data == "stream":
+        raise ValueError(f'modes[0] "{keys.name}": calibration needs a mixture with stored data, not {keys.cost}')
+    rng = np.random.default_rng(seed)
+    means, mean = np.array(keys.means, dtype=float), np.array(keys.prior_mean, dtype=float)
+    deviation = np.sqrt(np.broadcast_to(np.array(keys.prior_variance, dtype=float), mean.shape))
+    found = []
+    for _ in range(count):
+        truth = mean + deviation * rng.standard_normal(mean.size)
+        component = rng.integers(0, 2, size=keys.horizon)
+        y = means[component] @ truth + np.sqrt(keys.variance) * rng.standard_normal(keys.horizon)
+        drawn = keys.model_copy(update={"observations": tuple(y.tolist()), "data_seed": None, "truth": None})
+        found.append(DataSet(truth, drawn.build()))
+    return found
+
+
+def quantities(cost: Any, theta: Array) -> Array:
+    """Return what is ranked, shape (..., N + 2): the coordinates of ``theta`` (..., N), p + q and |p - q|."""
+    p, q = theta @ cost.means[0], theta @ cost.means[1]
+    return np.concatenate([theta, (p + q)[..., np.newaxis], np.abs(p - q)[..., np.newaxis]], axis=-1)
+
+
+def sampled_ranks(problems: Sequence[DataSet], seed: int = 0, plant: Callable[[Any], Any] | None = None) -> Array:
+    """Return u of each data set and quantity, shape (count, N + 2), ranked among Metropolis-Hastings draws.
+
+    ``plant`` may put a mistake into the cost that the sampler is given.
+    """
+    rng = np.random.default_rng(seed)
+    found = []
+    for number, (truth, cost) in enumerate(problems):
+        given = plant(cost) if plant is not None else cost
+        drawn = draws_of(given, 1.0, truth, draws=RANKED, thin=0, chains=1, seed=seed + 1 + number)
+        below = (quantities(cost, drawn.theta[0]) < quantities(cost, truth)).sum(axis=0)
+        found.append((below + rng.random(below.size)) / (RANKED + 1))
+    return np.array(found)
+
+
+def exact_ranks(problems: Sequence[DataSet], plant: Callable[[Any], Any] | None = None) -> Array:
+    """Return u of each data set and coordinate, shape (count, N): the exact distribution function at the truth."""
+    found = []
+    for truth, cost in problems:
+        law = reduce(plant(cost) if plant is not None else cost, 1.0, truth)
+        found.append([float(law.cdf(d, truth[d : d + 1])[0]) for d in range(truth.size)])
+    return np.array(found)
+
+
+def calibration(u: Array) -> Calibration:
+    """Test whether each column of ``u`` (count, quantities) is uniform."""
+    n = len(u)
+    x = ndtri(np.clip(u, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg))
+    location = 2.0 * ndtr(-np.abs(x.sum(axis=0)) / np.sqrt(n))
+    total = 0.5 * (x**2).sum(axis=0)
+    spread = 2.0 * np.minimum(gammainc(0.5 * n, total), gammaincc(0.5 * n, total))
+    ordered = np.sort(u, axis=0)
+    steps = np.arange(n)[:, np.newaxis]
+    distance = np.maximum(((steps + 1) / n - ordered).max(axis=0), (ordered - steps / n).max(axis=0))
+    shape = np.minimum(2.0 * smirnov(n, distance), 1.0)
+    p_values = np.stack([location, spread, shape], axis=1)
+    return Calibration(p_values, float(min(1.0, p_values.size * p_values.min())))

@@ -1,0 +1,142 @@
+"""The hidden chain: did its visits last as the geometric law says?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tracker import chain
+from tracker.formatting import counted, interval, listed, number
+from tracker.metrics.multiple_tests import Family, family
+from tracker.reports.exhibit import Exhibit, Omitted, Table
+from tracker.reports.style import INK, MARKERS, figure, legend, log_axis, mode_colours
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tracker.chain import DwellCounts, Estimate
+    from tracker.reports.run_view import View
+
+    Array = NDArray[np.float64]
+
+KEY, QUESTION = "dwell-times", "Did the hidden chain behave as its law says?"
+SUSPICIOUS = 1e-3  # a p-value below it, corrected for the number of tests, is worth a warning
+
+
+def counts_of(view: View) -> DwellCounts | None:
+    """Return the counts of visits over all trials; None without a chain."""
+    law = view.scenario.chain
+    if law is None:
+        return None
+    edges = chain.age_edges(chain.exit_probability(law.Q, law.alpha))
+    pooled = {name: view.arrays[name].sum(axis=0) for name in ("jumps", "censored", "exits", "at_risk")}
+    return chain.DwellCounts(edges, **pooled)
+
+
+def exhibit(view: View) -> Exhibit | Omitted:
+    """Draw the survival of visits against the geometric law."""
+    law, counts = view.scenario.chain, counts_of(view)
+    if law is None or counts is None:
+        reason = "the modes follow a schedule." if view.scenario.schedule is not None else "one mode, and no chain."
+        return Omitted(KEY, QUESTION, reason)
+    if counts.completed.sum() == 0:
+        return Omitted(KEY, QUESTION, "no visit ended in this run.")
+    leaving = _leaving(view)
+    estimate = chain.estimate(counts, law.alpha)
+    colours = mode_colours(len(view.modes))
+    with figure(height=2.9) as fig:
+        ax = fig.subplots()
+        for x, mode in enumerate(view.mode_names):
+            ages, alive = survival(counts, x)
+            ax.plot(ages, alive, MARKERS[x % len(MARKERS)], color=colours[x], label=mode)
+            fine = np.geomspace(1, max(ages[-1], 2), 200) if len(ages) else np.ones(1)
+            ax.plot(fine, np.exp(fine * np.log1p(-min(leaving[x], 1 - 1e-12))), color=colours[x], linewidth=1.1)
+        log_axis(ax)
+        ax.set_ylim(0.0, 1.03)
+        ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+        ax.set_xlabel("length of a visit in steps")
+        ax.set_title("share of visits that last longer: counted (dots), geometric law (lines)", color=INK)
+        legend(fig, ax)
+    alt = f"Survival of visits to {len(view.modes)} modes against the geometric law on a logarithmic axis."
+    return Exhibit(KEY, QUESTION, _caption(view, counts, estimate, leaving), alt, fig, _table(view, counts, estimate))
+
+
+def survival(counts: DwellCounts, x: int) -> tuple[Array, Array]:
+    """Return ages, and the share of visits to mode x that last longer, by the hazard in each bin of ages."""
+    at_risk, exits = counts.at_risk[x].astype(float), counts.exits[x].astype(float)
+    used = int(np.flatnonzero(at_risk)[-1]) if at_risk.any() else 0
+    hazard = np.divide(exits, at_risk, out=np.zeros_like(exits), where=at_risk > 0)[:used]
+    width = np.diff(counts.edges)[:used]
+    alive = np.cumprod((1.0 - hazard) ** width)
+    return np.asarray(counts.edges[1 : used + 1] - 1.0), np.asarray(alive)
+
+
+class Tests(NamedTuple):
+    """Two tests of each mode: is it left as often as alpha and Q say, and with the same chance at every age; p-values (X,)."""
+
+    rate: Array
+    age: Array
+
+    @property
+    def together(self) -> Family:
+        """All tests that could be made."""
+        return family([*self.rate.tolist(), *self.age.tolist()])
+
+
+def tests_of(view: View, counts: DwellCounts) -> Tests:
+    """Return the p-values of both tests in every mode."""
+    return Tests(chain.rate_test(counts, _leaving(view)), np.asarray(chain.hazard_test(counts).p_value))
+
+
+def suspicions(view: View, counts: DwellCounts) -> list[str]:
+    """Return a clause for each mode and test that a chain with the given law would hardly fail, however many tests there are."""
+    tests = tests_of(view, counts)
+    together, found = tests.together, []
+    for mode, rate, ages in zip(view.mode_names, tests.rate, tests.age, strict=True):
+        if together.correct(float(rate)) < SUSPICIOUS:
+            found.append(f"{mode} is not left as often as alpha and Q say ({_worth(float(rate), together)})")
+        if together.correct(float(ages)) < SUSPICIOUS:
+            found.append(f"the visits to {mode} do not look geometric ({_worth(float(ages), together)})")
+    return found
+
+
+def _worth(p_value: float, together: Family) -> str:
+    return f"p = {number(together.correct(p_value), 2)}, corrected for {counted(together.tests, 'test')}"
+
+
+def _leaving(view: View) -> Array:
+    law = view.scenario.chain
+    assert law is not None
+    return np.asarray(chain.exit_probability(law.Q, law.alpha))
+
+
+def _caption(view: View, counts: DwellCounts, estimate: Estimate, leaving: Array) -> str:
+    parts = [
+        f"{mode} {number(estimate.mean_dwell[x])} (law: {number(1 / leaving[x]) if leaving[x] > 0 else '∞'})"
+        for x, mode in enumerate(view.mode_names)
+    ]
+    tests = tests_of(view, counts)
+    test = listed(suspicions(view, counts))
+    if not test:
+        same = ", and the chance to leave the same at every age" if np.isfinite(tests.age).any() else ""
+        worth = f"smallest p of {counted(tests.together.tests, 'test')}, times {tests.together.tests}"
+        test = f"the mean is what the law says{same}, as far as the data tell ({worth}: {number(tests.together.corrected, 2)})"
+    total = int(counts.completed.sum())
+    return f"Mean visit in steps from {total} completed visits, unfinished ones included: {listed(parts)}; {test}."
+
+
+def _table(view: View, counts: DwellCounts, estimate: Estimate) -> Table:
+    law = view.scenario.chain
+    assert law is not None
+    rows = []
+    for i, mode in enumerate(view.mode_names):
+        for j, other in enumerate(view.mode_names):
+            if i != j:
+                found = float(estimate.Q_hat[i, j])
+                bounds = interval(float(estimate.low[i, j]), float(estimate.high[i, j]))
+                rows.append((f"{mode} → {other}", law.Q[i][j], found, bounds, int(counts.jumps[i, j])))
+    for i, mode in enumerate(view.mode_names):
+        bounds = interval(float(estimate.exit_low[i]), float(estimate.exit_high[i]))
+        rows.append((f"leave {mode}", -law.Q[i][i], -float(estimate.Q_hat[i, i]), bounds, int(counts.completed[i])))
+    return Table(("entry of Q", "given", "estimated", "95 % interval", "jumps"), tuple(rows))

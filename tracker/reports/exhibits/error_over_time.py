@@ -1,0 +1,134 @@
+"""The error over time: means over trials with bands, beside standing still and knowing the mode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tracker.formatting import number
+from tracker.metrics.averages import FEWEST, curve_over_trials, no_interval
+from tracker.names import FROZEN, ORACLE
+from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
+from tracker.reports.style import figure, legend, steps_axis
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from tracker.metrics.averages import Curve
+    from tracker.reports.run_view import View
+
+    Array = NDArray[np.float64]
+
+KEY, QUESTION = "error-over-time", "How far from the minimiser are they, over time?"
+MOST_BINS = 25
+TABLE_ROWS = 10
+FAR_ABOVE = 8.0
+
+
+def exhibit(view: View) -> Exhibit | Omitted:
+    """Draw the recorded errors and excess costs, averaged over stretches of time and over trials."""
+    if not view.kept[:, : len(view.samplers)].any():
+        return Omitted(KEY, QUESTION, "every trial of every sampler diverged.")
+    middle, groups = time_bins(view.recorded)
+    error = {name: banded(view, "error", name, groups) for name in view.names}
+    excess = {name: banded(view, "excess", name, groups) for name in view.names}
+    with figure(height=4.6) as fig:
+        axes = fig.subplots(2, 1, sharex=True)
+        for ax, curves, title in zip(axes, (error, excess), ("tracking error", "excess cost"), strict=True):
+            ax.set_title(title + _draw(ax, view, middle, curves))
+        axes[1].set_xlabel("step k")
+        steps_axis(axes[1])
+        legend(fig, axes[0])
+    caption, alt = _caption(view, error, len(middle)), _alt(view)
+    return Exhibit(KEY, QUESTION, caption, alt, fig, _table(view, middle, error))
+
+
+def time_bins(recorded: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
+    """Return the middles (B,) of at most 25 stretches of records, and the first record of each."""
+    count = min(MOST_BINS, len(recorded))
+    first = np.unique(np.linspace(0, len(recorded), count + 1).astype(int)[:-1])
+    stop = np.r_[first[1:], len(recorded)]
+    return (recorded[first] + recorded[stop - 1]) / 2.0, first
+
+
+def banded(view: View, quantity: str, name: str, groups: NDArray[np.int64]) -> Curve:
+    """Return the mean over trials in each stretch; diverged trials are left out."""
+    n = view.index(name)
+    trace, kept = view.arrays[quantity][:, n], view.kept[:, n]
+    trace = trace if kept.all() else trace[kept]
+    widths = np.diff(np.r_[groups, trace.shape[1]])
+    return curve_over_trials(np.add.reduceat(trace, groups, axis=1) / widths, "positive")
+
+
+def _draw(ax: Axes, view: View, middle: Array, curves: dict[str, Curve]) -> str:
+    """Draw the curves; return what the title must say of the scale."""
+    for name, curve in curves.items():
+        look, mean, (low, high) = view.looks[name], curve.mean, curve.interval
+        ax.plot(middle, mean, color=look.color, linestyle=look.linestyle, label=name)
+        if name in view.samplers and np.isfinite(low).any():
+            ax.fill_between(middle, low, high, color=look.color, alpha=0.12, linewidth=0)
+    if (lowest := _floor_of_logarithm(view, curves)) > 0.0:
+        ax.set_yscale("log")
+        ax.set_ylim(0.7 * lowest, 1.5 * max(float(np.nanmax(curve.mean, initial=0.0)) for curve in curves.values()))
+        return ", logarithmic (the oracle's is 0)"
+    top = max(_top(curve.mean) for curve in curves.values())
+    ax.set_ylim(min(0.0, -0.02 * top), 1.1 * top or 1.0)
+    highest = max(float(np.nanmax(curve.mean, initial=0.0)) for curve in curves.values())
+    return f", cut off: it reaches {number(highest)}" if highest > 1.1 * top else ""
+
+
+def _floor_of_logarithm(view: View, curves: dict[str, Curve]) -> float:
+    """Return the lowest point of the samplers where standing still is so far above them that a plain scale would hide them."""
+    means = np.array([curves[name].mean for name in view.samplers])
+    means = means[np.isfinite(means)]
+    still = float(np.nanmedian(curves[FROZEN].mean))
+    hidden = means.size and means.min() > 0.0 and still > FAR_ABOVE * float(np.median(means))
+    return float(means.min()) if hidden else 0.0
+
+
+def _top(mean: Array) -> float:
+    """The height of a curve, without a first excursion that would flatten all else."""
+    finite = mean[np.isfinite(mean)]
+    if not finite.size:
+        return 0.0
+    usual = 4.0 * float(np.median(finite))
+    return min(float(finite.max()), usual) if usual > 0.0 else float(finite.max())
+
+
+def _caption(view: View, error: dict[str, Curve], bins: int) -> str:
+    half = bins // 2
+    late = {
+        name: float(np.nanmean(error[name].mean[half:])) for name in view.names if np.isfinite(error[name].mean).any()
+    }
+    own = {name: late[name] for name in view.samplers if name in late}
+    best, worst = min(own, key=lambda n: own[n]), max(own, key=lambda n: own[n])
+    among = (
+        f"from {number(own[best])} ({best}) to {number(own[worst])} ({worst})" if best != worst else number(own[best])
+    )
+    bands = "bands are 95 % intervals over trials" if view.trials >= FEWEST else f"no bands: {no_interval(view.trials)}"
+    return (
+        f"In the second half of the run the error is {among}, against {number(late.get(FROZEN))} for standing still "
+        f"and {number(late.get(ORACLE))} for knowing the mode; {bands}."
+    )
+
+
+def _alt(view: View) -> str:
+    return (
+        f"Two panels over steps 0 to {view.scenario.steps}: mean tracking error and mean excess cost of "
+        f"{len(view.samplers)} samplers, with bands, beside the frozen and the oracle baseline."
+    )
+
+
+def _table(view: View, middle: Array, error: dict[str, Curve]) -> Table:
+    rows = np.unique(np.linspace(0, len(middle) - 1, TABLE_ROWS).astype(int))
+    columns = ("around step", *(f"{name}{part}" for name in view.names for part in ("", " ±")))
+    body: list[tuple[Cell, ...]] = [
+        (
+            f"{middle[r]:.0f}",
+            *(float(value) for name in view.names for value in (error[name].mean[r], error[name].stderr[r])),
+        )
+        for r in rows
+    ]
+    return Table(columns, tuple(body))

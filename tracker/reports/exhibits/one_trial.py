@@ -1,0 +1,197 @@
+"""One trial: the hidden mode as a strip, the minimiser, the iterates of each sampler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tracker.formatting import counted, number
+from tracker.metrics.averages import over_trials
+from tracker.reports.exhibit import Exhibit, Omitted, Table
+from tracker.reports.style import (
+    INK,
+    LONGEST_TITLE,
+    MODES,
+    MUTED,
+    figure,
+    legend_of,
+    mode_colours,
+    shortened,
+    some,
+    steps_axis,
+)
+from tracker.reports.verdict_box import smallest
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from tracker.reports.run_view import View
+
+KEY, QUESTION = "one-trial", "What does one trial look like?"
+MOST_ROWS = 6  # samplers that are drawn
+WILD = 4.0  # times the median width of the rows
+SMALLEST_CHANGES = 3  # of mode, that a trial should have to be worth showing
+
+
+def exhibit(view: View) -> Exhibit | Omitted:
+    """Draw the trial whose error is nearest to the median."""
+    trial = typical_trial(view)
+    if trial is None:
+        return Omitted(KEY, QUESTION, "every trial diverged.")
+    shown = drawn(view)
+    mode, steps = view.arrays["mode"][trial], view.recorded
+    with figure(height=0.75 + 0.72 * len(shown) + 0.35) as fig:
+        axes = fig.subplots(1 + len(shown), 1, sharex=True, height_ratios=[0.3, *[1.0] * len(shown)])
+        _strip(axes[0], view, mode)
+        _name_modes(fig, view)
+        limits = scales(view, trial, shown)
+        for ax, name, title in zip(axes[1:], shown, shortened(shown, LONGEST_TITLE), strict=True):
+            _iterates(ax, view, trial, name)
+            ax.set_title(title, color=INK, pad=2.0)
+            ax.set_ylim(*limits[name])
+        axes[-1].set_xlabel("step k")
+        steps_axis(axes[-1])
+        fig.supylabel(view.coordinate_name, fontsize=8.5)
+        axes[0].set_xlim(0, max(1, steps[-1]))
+    changes = int((np.diff(mode[:-1]) != 0).sum())  # a change at the last record has no length
+    return Exhibit(KEY, QUESTION, _caption(view, trial, changes), _alt(view, changes), fig, _table(view, trial))
+
+
+def drawn(view: View) -> tuple[str, ...]:
+    """The first samplers, and the one that the verdict names as the best."""
+    first, best = view.samplers[:MOST_ROWS], smallest(view)
+    return first if best is None or best in first else (*first[:-1], best)
+
+
+def typical_trial(view: View) -> int | None:
+    """Return the trial with the median error of the first sampler that has one, among those with a few changes of mode."""
+    known = np.isfinite(view.tracking_error[:, : len(view.samplers)]).any(axis=0)
+    error = view.tracking_error[:, int(np.argmax(known))]
+    mode = view.arrays["mode"]
+    changes = (np.diff(mode[:, :-1], axis=1) != 0).sum(axis=1)
+    worthy = np.isfinite(error) & (changes >= min(SMALLEST_CHANGES, int(changes.max(initial=0))))
+    if not worthy.any():
+        worthy = np.isfinite(error)
+    if not worthy.any():
+        return None
+    candidates = np.flatnonzero(worthy)
+    return int(candidates[np.argsort(error[candidates], kind="stable")[(len(candidates) - 1) // 2]])
+
+
+def has_twins(view: View) -> bool:
+    """Tell whether one parameter stands at several places: more targets than minimisers."""
+    return any(len(mode.targets) > len(mode.minimisers) for mode in view.modes)
+
+
+def _strip(ax: Axes, view: View, mode: NDArray[np.int64]) -> None:
+    """The hidden mode as a coloured band; the mode of a record holds until the next one."""
+    change = np.flatnonzero(np.diff(mode)) + 1
+    first, stop = np.r_[0, change], np.r_[change, len(mode) - 1]
+    steps, colours = view.recorded, mode_colours(len(view.modes))
+    for x in np.unique(mode[mode >= 0]):
+        spans = [(steps[a], steps[b] - steps[a]) for a, b in zip(first, stop, strict=True) if mode[a] == x and b > a]
+        ax.broken_barh(spans, (0, 1), facecolors=colours[int(x)], linewidth=0)
+    ax.set(yticks=[], ylim=(0, 1))
+    ax.set_ylabel("mode", rotation=0, ha="right", va="center")
+    ax.grid(visible=False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_visible(False)
+    ax.tick_params(bottom=False)
+
+
+def _name_modes(fig: Figure, view: View) -> None:
+    from matplotlib.patches import Patch
+
+    colours = mode_colours(len(view.modes))
+    named = range(len(colours)) if len(colours) <= len(MODES) else some(len(colours), 4)  # of a scale, some
+    legend_of(fig, [Patch(color=colours[n]) for n in named], [view.mode_names[n] for n in named], handlelength=1.0)
+
+
+def _iterates(ax: Axes, view: View, trial: int, name: str) -> None:
+    d, steps, mode = view.coordinate, view.recorded, view.arrays["mode"][trial]
+    look = view.looks[name]
+    path = view.arrays["theta"][trial, view.index(name), :, d]
+    ax.plot(steps, path, color=look.color, linewidth=0.7)
+    for rank in range(max(len(m.minimisers) for m in view.modes)):
+        level = np.array([m.minimisers[min(rank, len(m.minimisers) - 1), d] for m in view.modes])
+        target = np.where(mode >= 0, level[np.maximum(mode, 0)], np.nan)
+        ax.step(steps, target, where="post", color=INK, linewidth=1.0, alpha=0.85)
+    ax.grid(visible=True, axis="y")
+    ax.grid(visible=False, axis="x")
+    ax.spines["bottom"].set_color(MUTED)
+
+
+def scales(view: View, trial: int, shown: tuple[str, ...]) -> dict[str, tuple[float, float]]:
+    """One scale for all rows: it holds the minimisers and all but the wildest iterates; a row far wider has its own."""
+    d = view.coordinate
+    places = np.concatenate([mode.minimisers[:, d] for mode in view.modes])
+    ends = {}
+    for name in shown:
+        path = view.arrays["theta"][trial, view.index(name), :, d]
+        low, high = np.quantile(path[np.isfinite(path)], [0.002, 0.998]) if np.isfinite(path).any() else (0.0, 0.0)
+        ends[name] = (min(low, places.min()), max(high, places.max()))
+    lasting = [name for name in shown if view.kept[trial, view.index(name)]]
+    widths = {name: ends[name][1] - ends[name][0] for name in lasting}
+    usual = [name for name in lasting if widths[name] <= WILD * float(np.median(list(widths.values())))]
+    common = (
+        min([float(places.min()), *(ends[name][0] for name in usual)]),
+        max([float(places.max()), *(ends[name][1] for name in usual)]),
+    )
+    return {name: _with_margin(*(ends[name] if name in lasting and name not in usual else common)) for name in shown}
+
+
+def _with_margin(low: float, high: float) -> tuple[float, float]:
+    margin = 0.08 * (high - low) or 1.0
+    return float(low - margin), float(high + margin)
+
+
+def _caption(view: View, trial: int, changes: int) -> str:
+    error = view.tracking_error[trial, : len(view.samplers)]
+    best, worst = int(np.nanargmin(error)), int(np.nanargmax(error))
+    first = view.names[int(np.argmax(np.isfinite(view.tracking_error).any(axis=0)))]
+    eventful = f", among those with at least {SMALLEST_CHANGES} changes of mode" if changes >= SMALLEST_CHANGES else ""
+    what = f"Trial {int(view.arrays['trial'][trial])}, the one with the median error of {first}{eventful}"
+    happened = f"the mode was seen to change {counted(changes, 'time')}" if len(view.modes) > 1 else "one mode lasts"
+    ends = f"{view.names[best]} stayed {number(error[best])} from the minimiser on average"
+    if best != worst:
+        ends += f", {view.names[worst]} {number(error[worst])}"
+    shown, rest = drawn(view), ""
+    if shown == view.samplers[:MOST_ROWS]:
+        rest = f" (the first {MOST_ROWS} samplers are drawn)" if len(view.samplers) > MOST_ROWS else ""
+    else:
+        rest = f" (the first {MOST_ROWS - 1} samplers are drawn, and {shown[-1]}, which has the smallest error of all)"
+    if len(set(scales(view, trial, shown).values())) > 1:
+        rest += "; mind the scales, which differ"
+    twins = (
+        " Its label-swapped twin, not drawn, is the same point: distances do not see the labels."
+        if has_twins(view)
+        else ""
+    )
+    line = "The stepped line is the minimiser of the hidden mode, which no sampler sees."
+    return f"{what}: {happened}; {ends}{rest}. {line}{twins}"
+
+
+def _alt(view: View, changes: int) -> str:
+    return (
+        f"A strip shows the hidden mode with {changes} changes; below it, one row per sampler shows coordinate "
+        f"{view.coordinate + 1} of theta over steps 0 to {view.scenario.steps} around the minimiser."
+    )
+
+
+def _table(view: View, trial: int) -> Table:
+    rows = tuple(
+        (
+            name,
+            float(view.tracking_error[trial, n]),
+            float(view.mean_square_error[trial, n]),
+            float(view.excess_cost[trial, n]),
+            float(view.inside[trial, n]) if view.has_targets else None,
+            over_trials(view.tracking_error[:, n]).mean,
+        )
+        for n, name in enumerate(view.names)
+    )
+    columns = ("sampler", "error", "squared", "excess cost", "share inside target", "error over all trials")
+    return Table(columns, rows)

@@ -1,0 +1,154 @@
+"""After a switch: the error by the number of steps since, and how soon the new target is reached."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tracker.formatting import number, percent
+from tracker.metrics.after_switch import mean_per_step
+from tracker.metrics.averages import FEWEST, no_interval
+from tracker.metrics.recovery import mixed_survival
+from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
+from tracker.reports.style import RULE, figure, from_zero, legend, log_axis
+from tracker.runs.summary import ERROR, STEPS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from tracker.metrics.averages import Curve
+    from tracker.reports.run_view import View
+
+    Array = NDArray[np.float64]
+
+KEY, QUESTION = "after-a-switch", "How soon after a switch are they back?"
+FEWEST_VISITS = 10  # visits to an age, over all trials, below which a mean is not drawn
+MOST_MODES = 8  # of which each has a row in the table
+FIRST_AGE = 0.8  # where age 0 is drawn
+
+
+def exhibit(view: View) -> Exhibit | Omitted:
+    """Draw the error aligned at switches, and the share that has re-acquired the target."""
+    if view.switches == 0:
+        reason = "one mode, so nothing switches." if len(view.modes) == 1 else "no switch happened in this run."
+        return Omitted(KEY, QUESTION, reason)
+    curves = {name: aligned(view, name) for name in view.names}
+    if not any(np.isfinite(curve.mean).any() for curve in curves.values()):
+        return Omitted(KEY, QUESTION, f"fewer than {FEWEST_VISITS} visits in all trials: too few for a mean.")
+    with figure(height=4.9 if view.has_targets else 2.9) as fig:
+        axes = np.atleast_1d(fig.subplots(1 + view.has_targets, 1, sharex=True))
+        _errors(axes[0], view, curves)
+        if view.has_targets:
+            _arrivals(axes[1], view)
+        axes[-1].set_xlabel("steps since the switch")
+        axes[-1].set_xlim(FIRST_AGE, view.scenario.steps)
+        legend(fig, axes[0])
+    return Exhibit(KEY, QUESTION, _caption(view), _alt(view), fig, _table(view))
+
+
+def aligned(view: View, name: str) -> Curve:
+    """Return the mean error at each age after a switch."""
+    n = view.index(name)
+    kept = view.kept[:, n]
+    sums = view.arrays["by_age"][:, n]
+    sums = sums if kept.all() else sums[kept]
+    curve = mean_per_step(sums[..., ERROR], sums[..., STEPS])
+    width = np.diff(view.age_edges)
+    seen = sums[..., STEPS].sum(axis=0) / width  # so many visits reached this age, about
+    curve.mean[seen < FEWEST_VISITS] = np.nan
+    return curve
+
+
+def _errors(ax: Axes, view: View, curves: dict[str, Curve]) -> None:
+    middle = _middles(view.age_edges)
+    for name, curve in curves.items():
+        look, mean, (low, high) = view.looks[name], curve.mean, curve.interval
+        ax.plot(middle, mean, color=look.color, linestyle=look.linestyle, label=name)
+        band = np.isfinite(mean) & np.isfinite(low)
+        ax.fill_between(middle[band], low[band], high[band], color=look.color, alpha=0.14, linewidth=0)
+    log_axis(ax)
+    from_zero(ax, (curve.mean for curve in curves.values()))
+    ax.set_title("mean error by steps since the switch")
+
+
+def _arrivals(ax: Axes, view: View) -> None:
+    edges = view.wait_edges
+    for name in view.samplers:
+        waits = view.waits(name).sum(axis=0)
+        if not waits.any():
+            continue
+        alive = mixed_survival(waits.astype(float))
+        last = int(np.flatnonzero(waits.sum(axis=(0, 2)))[-1]) + 1
+        look = view.looks[name]
+        # age 0 stands at the left edge of the logarithmic axis; the last level is held to the age of the last wait
+        at = np.r_[np.maximum(edges[1 : last + 1] - 1, FIRST_AGE), max(edges[last], 2)]
+        arrived = 1.0 - alive[:last]
+        ax.step(at, np.r_[arrived, arrived[-1]], where="post", color=look.color, linestyle=look.linestyle)
+    ax.axhline(0.5, color=RULE, linewidth=1.2)
+    ax.set_ylim(0.0, 1.02)
+    ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+    ax.set_title("share back inside the target, of switches that led out of it")
+
+
+def _middles(edges: NDArray[np.int64]) -> Array:
+    """The geometric middle of each bin of ages; age 0 stands left of 1, where the logarithmic axis begins."""
+    return np.asarray(np.sqrt(np.maximum(edges[:-1], FIRST_AGE) * np.maximum(edges[1:] - 1, FIRST_AGE)))
+
+
+def _caption(view: View) -> str:
+    head = f"Over {view.switches} switches"
+    if not view.has_targets:
+        return f"{head}, the error by age of the visit; the modes share their minimisers, so re-acquisition has no meaning."
+    if not view.alive:
+        return f"{head}; every trial of every sampler diverged."
+    found = {name: view.summary[name]["recovery"] for name in view.alive}
+    medians = {name: one["median"] for name, one in found.items()}
+    reached = {name: median for name, median in medians.items() if median is not None}
+    if not reached:
+        return f"{head}, no sampler was back inside the target after half of them before the next switch."
+    soonest, latest = min(reached, key=lambda n: reached[n]), max(reached, key=lambda n: reached[n])
+    text = f"{head}, {soonest} was back inside the target within a median of {number(reached[soonest])} steps"
+    if latest != soonest:
+        text += f", {latest} within {number(reached[latest])}"
+    if missing := [name for name in medians if name not in reached]:
+        text += f"; {', '.join(missing)} not in half of the cases"
+    text += f"; {_range(found, 'censored')} of the waits were cut short by the next switch or the end"
+    if inside := _range(found, "already"):
+        text += f". At {inside} of the switches they stood in the new target already: no waits, and not counted as such"
+    if stayed := _range(found, "stayed"):
+        text += f". A relaxation time after re-acquisition {stayed} were inside still"
+    intervals = "" if view.trials >= FEWEST else f" {no_interval(view.trials).capitalize()} of the medians."
+    return f"{text}.{intervals}"
+
+
+def _range(found: dict[str, dict[str, Any]], key: str) -> str:
+    """Return a share, from the least to the largest over the samplers; nothing where none is known."""
+    shares = [share for one in found.values() if (share := one.get(key)) is not None]
+    if not shares:
+        return ""
+    few, many = percent(min(shares)), percent(max(shares))
+    return few if few == many else f"{few} to {many}"
+
+
+def _alt(view: View) -> str:
+    second = (
+        ", and the share of switches after which each sampler is back inside the target" if view.has_targets else ""
+    )
+    return f"Mean error against steps since a switch on a logarithmic axis for {len(view.samplers)} samplers{second}."
+
+
+def _table(view: View) -> Table:
+    keys = ("already", "switches", "median", "low", "high", "censored", "mean", "stayed")
+    rows: list[tuple[Cell, ...]] = []
+    for name in view.names:
+        recovery = view.summary[name]["recovery"]
+        rows.append((name, "all", *(recovery.get(key) for key in keys)))
+        modes = recovery.get("by_mode") or () if len(view.modes) <= MOST_MODES else ()
+        rows += [(name, one["mode"], *(one.get(key) for key in keys)) for one in modes]
+    columns = (
+        "sampler", "new mode", "already inside", "other switches", "median steps", "low", "high", "censored share",
+        f"mean within {view.horizon} steps", "stayed",
+    )  # fmt: skip
+    return Table(columns, tuple(rows))

@@ -1,0 +1,133 @@
+"""The share of time in the right place, mode by mode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tracker.formatting import listed, percent
+from tracker.metrics.after_switch import mean_per_step
+from tracker.metrics.averages import FEWEST, no_interval
+from tracker.names import FROZEN
+from tracker.reports.exhibit import Exhibit, Omitted, Table
+from tracker.reports.style import MARKERS, MODES, RULE, figure, legend, mode_colours, names_below, some
+from tracker.runs.summary import INSIDE, STEPS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from tracker.metrics.averages import Curve
+    from tracker.reports.run_view import View
+
+    Array = NDArray[np.float64]
+
+KEY, QUESTION = "right-basin", "How much of the time are they in the right basin?"
+LABEL = "share of steps inside the target of the current mode"
+MOST_TICKS = 6  # names of modes along an axis
+
+
+def exhibit(view: View) -> Exhibit | Omitted:
+    """Draw the share of steps inside the target set of the current mode, by mode."""
+    if not view.has_targets:
+        return Omitted(
+            KEY, QUESTION, "there is no target set: no two modes have different minimisers, and no radius is given."
+        )
+    shares = {name: by_mode(view, name) for name in view.names}
+    fig = _rows(view, shares) if len(view.modes) <= len(MODES) else _lines(view, shares)
+    return Exhibit(KEY, QUESTION, _caption(view, shares), _alt(view), fig, _table(view, shares))
+
+
+def _rows(view: View, shares: dict[str, Curve]) -> Figure:
+    """A row for each sampler, a dot for each mode."""
+    X, colours = len(view.modes), mode_colours(len(view.modes))
+    with figure(height=0.9 + len(view.names) * max(0.24, 0.12 * X + 0.1)) as fig:
+        ax = fig.subplots()
+        for row in range(1, len(view.names), 2):
+            ax.axhspan(row - 0.5, row + 0.5, color=RULE, alpha=0.25, linewidth=0)
+        for x, mode in enumerate(view.mode_names):
+            offset = (x - (X - 1) / 2) * 0.7 / X
+            mean = np.array([shares[name].mean[x] for name in view.names])
+            reach = np.stack([_bars(shares[name])[:, x] for name in view.names], axis=1)
+            rows = np.arange(len(view.names)) + offset
+            marker = MARKERS[x % len(MARKERS)]
+            ax.errorbar(mean, rows, xerr=reach, fmt=marker, color=colours[x], elinewidth=1.6, label=mode)
+        ax.set_yticks(range(len(view.names)), view.names)
+        ax.set_ylim(len(view.names) - 0.5, -0.5)
+        ax.set_xlim(-0.02, 1.02)
+        ax.grid(visible=False, axis="y")
+        ax.xaxis.set_major_formatter(_percent)
+        ax.set_xlabel(LABEL)
+        legend(fig, ax)
+    return fig
+
+
+def _lines(view: View, shares: dict[str, Curve]) -> Figure:
+    """A line for each sampler over the modes, in the order of the file: for many modes."""
+    with figure(height=3.2) as fig:
+        ax = fig.subplots()
+        for name in view.names:
+            look, mean, reach = view.looks[name], shares[name].mean, _bars(shares[name])
+            style = {"color": look.color, "linestyle": look.linestyle, "marker": look.marker, "markersize": 2.5}
+            ax.errorbar(np.arange(mean.size), mean, reach, elinewidth=1.0, linewidth=1.1, label=name, **style)
+        ticks = some(len(view.modes), MOST_TICKS)
+        names_below(ax, ticks, [view.mode_names[x] for x in ticks])
+        ax.set_ylim(-0.02, 1.02)
+        ax.yaxis.set_major_formatter(_percent)
+        ax.set_xlabel("current mode")
+        ax.set_title(LABEL)
+        legend(fig, ax)
+    return fig
+
+
+def _bars(shares: Curve) -> Array:
+    """How far the intervals reach below and above, shape (2, X); 0 where there is none."""
+    low, high = shares.interval
+    return np.maximum(np.nan_to_num([shares.mean - low, high - shares.mean]), 0.0)
+
+
+def _percent(share: float, _: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def by_mode(view: View, name: str) -> Curve:
+    """Return the share of steps inside the target, shape (X,)."""
+    n = view.index(name)
+    sums = view.arrays["by_mode"][view.kept[:, n], n]
+    return mean_per_step(sums[..., INSIDE], sums[..., STEPS], "share")
+
+
+def _caption(view: View, shares: dict[str, Curve]) -> str:
+    total = {name: view.summary[name]["inside_target"]["mean"] for name in view.names}
+    known = {name: total[name] for name in view.samplers if total[name] is not None}
+    if not known:
+        return "Every trial diverged."
+    best, worst = max(known, key=lambda n: known[n]), min(known, key=lambda n: known[n])
+    text = f"{best} spends {percent(known[best])} of its time within reach of the right minimiser"
+    if worst != best:
+        text += f", {worst} {percent(known[worst])}"
+    text += f", standing still {percent(total[FROZEN])}"
+    apart = [name for name in known if np.ptp(shares[name].mean) > 0.1]
+    uneven = (
+        f"; {listed(apart)} {'does' if len(apart) == 1 else 'do'} better in some modes than in others" if apart else ""
+    )
+    bars = "Bars are 95 % intervals over trials" if view.trials >= FEWEST else f"No bars: {no_interval(view.trials)}"
+    return f"{text}{uneven}. {bars}."
+
+
+def _alt(view: View) -> str:
+    return f"Dots with intervals: the share of steps inside the target for {len(view.names)} rows and {len(view.modes)} modes."
+
+
+def _table(view: View, shares: dict[str, Curve]) -> Table:
+    columns = ("sampler", "all modes", *(f"{mode}{part}" for mode in view.mode_names for part in ("", " ±")))
+    rows = tuple(
+        (
+            name,
+            view.summary[name]["inside_target"]["mean"],
+            *(float(value) for x in range(len(view.modes)) for value in (shares[name].mean[x], shares[name].stderr[x])),
+        )
+        for name in view.names
+    )
+    return Table(columns, rows)

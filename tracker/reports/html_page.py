@@ -1,0 +1,111 @@
+"""The page: sections of exhibits become one self-contained HTML file, without script and without addresses."""
+
+from __future__ import annotations
+
+import math
+from errno import EEXIST, EISDIR
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from threadpoolctl import threadpool_limits
+
+from tracker.formatting import DASH, number
+from tracker.regular_files import read_regular, stands_there
+from tracker.reports.drawing import inline_svg, write_figure
+from tracker.reports.exhibit import Cell, Exhibit, Listing, Omitted, Section, Shown, Verdict
+from tracker.runs import atomic_files
+from tracker.runs.page_seals import has_seal, is_sealed, with_seal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    import jinja2
+
+    from tracker.reports.drawing import Format
+    from tracker.reports.exhibit import Item
+
+
+LARGEST_PAGE = 200_000_000  # bytes
+# what every page of ours has in its head, also those from before pages were sealed
+OLD_HEAD = b"""<meta http-equiv="Content-Security-Policy" content="default-src 'none';"""
+
+
+def render(title: str, subtitle: str, sections: Sequence[Section], verdict: Verdict | None = None) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    title, subtitle : str
+        What the page is about; shown as they are.
+    sections : sequence of Section
+        In the order in which they are read; each exhibit is titled by its question.
+    verdict : Verdict, optional
+        The box on top.
+    """
+    return _template("page.html.j2").render(title=title, subtitle=subtitle, sections=sections, verdict=verdict)
+
+
+def write(path: Path, make: Callable[[], str]) -> None:
+    """Write the page that ``make`` returns; FileExistsError, before it is made, where something else stands in its place."""
+    if stands_there(path) and not _may_go(path):
+        raise FileExistsError(EEXIST, "is no page, and would be overwritten: give the page another name", str(path))
+    with threadpool_limits(1, user_api="blas"):  # many small matrices: threads would only wait for each other
+        page = make()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    atomic_files.write_file(path, with_seal(page.encode(), "html"), lasting=False)
+
+
+def _may_go(path: Path) -> bool:
+    """Tell whether what stands there is empty or a page of ours: sealed and unchanged, or from before pages were sealed."""
+    if path.is_dir():
+        raise IsADirectoryError(EISDIR, "is a folder: give the page another name", str(path))
+    try:
+        data = read_regular(path, LARGEST_PAGE)
+    except OSError:
+        return False
+    unsealed = OLD_HEAD in data[:1000] and not has_seal(data, "html")
+    return not data or is_sealed(data, "html") or unsealed
+
+
+def write_each(items: Iterable[Item], folder: Path, kind: Format) -> list[Path]:
+    """Write the figure of each exhibit to a file of its own; return their names."""
+    if folder.is_symlink():
+        raise FileExistsError(EEXIST, "is a symbolic link: figures are not written through it", str(folder))
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for item in items:
+        if isinstance(item, Exhibit):
+            written.append(folder / f"{item.key}.{kind}")
+            write_figure(item.figure, written[-1], kind)
+    return written
+
+
+def shown(value: Cell) -> str:
+    """Return a cell as text: four digits, a dash for nothing."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return DASH
+    if isinstance(value, str):
+        return value
+    whole = math.isfinite(value) and float(value).is_integer() and abs(value) < 1e7
+    return f"{int(value):d}".replace("-", "−") if whole else number(value, 4)
+
+
+def _template(name: str) -> jinja2.Template:
+    import jinja2
+    from markupsafe import Markup
+
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters["cell"] = shown
+    # our own drawing: letters are outlines, and the only words in it, the description, are escaped
+    environment.filters["drawn"] = lambda one: Markup(inline_svg(one.figure, one.key, one.alt))  # noqa: S704
+    environment.tests.update(
+        exhibit=_is(Exhibit), omitted=_is(Omitted), table=_is(Shown), listing=_is(Listing), text=_is(str)
+    )
+    return environment.from_string(resources.files("tracker.reports").joinpath(name).read_text(encoding="utf-8"))
+
+
+def _is(kind: type) -> Any:
+    return lambda item: isinstance(item, kind)

@@ -1,0 +1,107 @@
+"""A run as a page: which exhibits there are, and in which order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tracker.formatting import average, counted, number, percent, plain
+from tracker.reports import sampler_vs_sampler
+from tracker.reports.exhibit import Exhibit, Omitted, Section, Shown, Table
+from tracker.reports.exhibits import (
+    best_step,
+    densities,
+    diagnostics,
+    dwells,
+    error_over_time,
+    one_trial,
+    provenance,
+    running_mean,
+    skew_path,
+    switches,
+    time_in_target,
+)
+from tracker.reports.html_page import render, write, write_each
+from tracker.reports.own_best_step import own_steps
+from tracker.reports.run_view import View
+from tracker.reports.step_notes import evaluations, over_limit, with_steps
+from tracker.reports.verdict_box import closed_gap, verdict
+
+if TYPE_CHECKING:
+    from tracker.reports.drawing import Format
+    from tracker.reports.exhibits.diagnostics import Health
+    from tracker.runs import Run
+
+# The order of the page. A part answers one question of the box on top.
+PARTS = (
+    ("Did it track?", (one_trial, error_over_time, running_mean, switches, time_in_target)),
+    ("Which sampler?", (sampler_vs_sampler,)),
+    ("Does it agree with theory?", (densities, dwells, best_step)),
+)
+
+
+def report(run: Run) -> str:
+    """Return the page of a run."""
+    view = View(run)
+    health = diagnostics.health(view)
+    parts = [Section("", (), (overview(view),)), *sections(view, health), provenance.section(view)]
+    return render(view.scenario.name, subtitle(view), parts, verdict(view, health))
+
+
+def sections(view: View, health: dict[str, Health]) -> list[Section]:
+    """Return the exhibits in their order."""
+    drawn = {heading: [part.exhibit(view) for part in parts] for heading, parts in PARTS}
+    drawn["Can I trust it?"] = [skew_path.exhibit(view), diagnostics.exhibit(view, health)]
+    own = own_steps(view)
+    beside = {"Which sampler?": (own,) if own is not None else ()}
+    return [
+        Section(heading, (), (*(with_steps(item, view) for item in items), *beside.get(heading, ())))
+        for heading, items in drawn.items()
+    ]
+
+
+def exhibits(run: Run) -> list[Exhibit | Omitted]:
+    """Return all exhibits of a run, in the order of the page."""
+    view = View(run)
+    parts = sections(view, diagnostics.health(view))
+    return [item for part in parts for item in part.items if isinstance(item, (Exhibit, Omitted))]
+
+
+def write_report(run: Run, path: Path) -> None:
+    """Write the page of a run."""
+    write(path, lambda: report(run))
+
+
+def write_figures(run: Run, folder: Path, kind: Format) -> list[Path]:
+    """Write each figure to a file of its own; return their names."""
+    return write_each(exhibits(run), folder, kind)
+
+
+def subtitle(view: View) -> str:
+    """Return what was run, in two lines."""
+    about = view.scenario
+    modes = counted(len(about.modes), "mode")
+    line = f"{counted(view.trials, 'trial')} × {about.steps} steps, {modes}, N = {about.dimension}, seed {about.seed}"
+    return f"{about.description}\n{line}" if about.description else line
+
+
+def overview(view: View) -> Shown:
+    """Return the table on top."""
+    rows = []
+    for name in view.names:
+        row = view.summary[name]
+        inside = row["inside_target"]["mean"] if row["inside_target"] else None
+        rows.append((
+            name, plain(view.epsilons[name]) if name in view.epsilons else None, over_limit(view.steps_over_limits.get(name)) if name in view.epsilons else None,
+            evaluations(row["evaluations"]), average(row["tracking_error"]), percent(closed_gap(view, name).estimate), average(row["excess_cost"]),
+            percent(inside), number(row["recovery"]["median"]), row["diverged"],
+        ))  # fmt: skip
+    columns = (
+        "sampler", "ε", "ε / its limit", "a step evaluates", "tracking error", "gap closed", "excess cost", "in target", "recovery", "diverged",
+    )  # fmt: skip
+    caption = (
+        "Averages over time and trials, ± standard errors over trials; recovery is the median number of steps from a switch that "
+        "led out of the target to the target. The limit of a step ε is the largest that is mean-square stable in each mode alone. "
+        "frozen stands still, oracle knows the mode."
+    )
+    return Shown(caption, Table(columns, tuple(rows)))

@@ -1,0 +1,226 @@
+"""A run as the exhibits look at it: numbers per trial and sampler, names, looks, and one coordinate to show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tracker.engine.bins import AGE_BITS, WAIT_BITS, bin_edges
+from tracker.formatting import counted, listed
+from tracker.metrics.after_switch import ComparedWaits, compare_waits
+from tracker.metrics.averages import CONFIDENCE
+from tracker.metrics.recovery import others
+from tracker.names import BASELINES
+from tracker.reports.style import Look, looks
+from tracker.runs.step_sizes import steps_over_limits
+from tracker.runs.summary import ERROR, EXCESS, INSIDE, SQUARE, horizon, per_step
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from tracker.reports.exhibits.best_step import Theory
+    from tracker.runs import Run
+    from tracker.scenario import Mode, Scenario
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class View:
+    """A run, and what many exhibits need of it; axes are (trial, sampler, ...). Diverged trials are nan."""
+
+    run: Run
+
+    @property
+    def scenario(self) -> Scenario:
+        """What was asked for."""
+        return self.run.scenario
+
+    @property
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """All results."""
+        return self.run.arrays
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """The modes, with their minimisers."""
+        return self.run.problem.modes
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Of the samplers, then of the baselines."""
+        return tuple(row["name"] for row in self.run.summary["samplers"])
+
+    @cached_property
+    def samplers(self) -> tuple[str, ...]:
+        """The names without the baselines."""
+        return tuple(name for name in self.names if name not in BASELINES)
+
+    @cached_property
+    def mode_names(self) -> tuple[str, ...]:
+        """In the order of the file."""
+        return tuple(mode.name for mode in self.scenario.modes)
+
+    @cached_property
+    def looks(self) -> dict[str, Look]:
+        """How each sampler is drawn."""
+        return looks(self.names)
+
+    @cached_property
+    def summary(self) -> dict[str, dict[str, Any]]:
+        """The row of each sampler in summary.json."""
+        return {row["name"]: row for row in self.run.summary["samplers"]}
+
+    def index(self, name: str) -> int:
+        """The place of a sampler in the arrays."""
+        return self.names.index(name)
+
+    @cached_property
+    def trials(self) -> int:
+        """How many there are."""
+        return len(self.arrays["diverged"])
+
+    @cached_property
+    def kept(self) -> NDArray[np.bool_]:
+        """Undiverged, shape (T, S)."""
+        return np.asarray(self.arrays["diverged"] < 0)
+
+    def lasting(self, name: str) -> int:
+        """In how many trials a sampler did not diverge."""
+        return int(self.kept[:, self.index(name)].sum())
+
+    @cached_property
+    def alive(self) -> tuple[str, ...]:
+        """The samplers with a trial that did not diverge."""
+        return tuple(name for name in self.samplers if self.lasting(name))
+
+    @cached_property
+    def recorded(self) -> NDArray[np.int64]:
+        """The steps of the records, shape (R,)."""
+        return np.arange(self.arrays["mode"].shape[1]) * self.scenario.record_every
+
+    @cached_property
+    def averaged(self) -> NDArray[np.bool_]:
+        """The records that averages are taken over, shape (R,)."""
+        return (self.recorded >= self.scenario.burn_in) & (self.recorded < self.scenario.steps)
+
+    @cached_property
+    def switches(self) -> int:
+        """Over all trials."""
+        return int(self.run.summary["chain"]["switches"])
+
+    @cached_property
+    def has_targets(self) -> bool:
+        """Whether re-acquisition is defined."""
+        return all(np.isfinite(mode.radius2) for mode in self.modes)
+
+    @cached_property
+    def evaluations(self) -> Array:
+        """Gradient evaluations per step, shape (S,); ``other_evaluations`` come on top."""
+        return np.array([self.summary[name]["evaluations"]["gradient"] for name in self.names], dtype=float)
+
+    @cached_property
+    def other_evaluations(self) -> dict[str, str]:
+        """What samplers evaluate in a step beside gradients, e.g. "2 costs"; by name, for those that do."""
+        kinds = (("hessian", "Hessian"), ("cost", "cost"))
+        calls = {name: self.summary[name]["evaluations"] for name in self.samplers}
+        found = {
+            name: listed([counted(row[key], noun) for key, noun in kinds if row[key]]) for name, row in calls.items()
+        }
+        return {name: text for name, text in found.items() if text}
+
+    @cached_property
+    def epsilons(self) -> dict[str, float]:
+        """The step of each sampler."""
+        return {keys.name: keys.epsilon for keys in self.scenario.samplers}
+
+    @cached_property
+    def steps_over_limits(self) -> dict[str, float]:
+        """Each step over its stability limit; nan where that is not known."""
+        return steps_over_limits(self.run.problem, self.arrays)
+
+    @cached_property
+    def theories(self) -> tuple[dict[str, Theory], dict[str, str]]:
+        """What is known exactly, by sampler, and why not for the others: solved once for all exhibits."""
+        from tracker.reports.exhibits.best_step import theories
+
+        return theories(self)
+
+    # --- one number per trial and sampler, shape (T, S)
+
+    def _per_step(self, column: int) -> Array:
+        return per_step(self.arrays, column)
+
+    @cached_property
+    def tracking_error(self) -> Array:
+        """Time averages of the distance to the nearest global minimiser."""
+        return self._per_step(ERROR)
+
+    @cached_property
+    def mean_square_error(self) -> Array:
+        """The same, squared."""
+        return self._per_step(SQUARE)
+
+    @cached_property
+    def inside(self) -> Array:
+        """The share of steps inside the target set."""
+        return self._per_step(INSIDE)
+
+    @cached_property
+    def excess_cost(self) -> Array:
+        """Averages over the steps at which the cost was measured; nan where a run of an older version did not."""
+        return self._per_step(EXCESS)
+
+    @cached_property
+    def horizon(self) -> int:
+        """To which waits are restricted: the mean number of steps between two switches, so that few are cut by the next."""
+        return horizon(self.run.problem, self.arrays)
+
+    def waits(self, name: str, trials: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+        """Counts of the waits of a sampler, shape (T, X, bins, 2), in the undiverged trials, or in those of them given.
+
+        Nothing where re-acquisition has no meaning: without a target, and for the baselines, one of which never moves and
+        the other never waits.
+        """
+        n = self.index(name)
+        chosen = self.kept[:, n] if trials is None else self.kept[:, n] & trials
+        found = others(self.arrays["waits"][chosen, n])
+        return found if self.has_targets and name not in BASELINES else np.zeros_like(found)
+
+    def compare_waits(
+        self, name: str, other: str, price: tuple[float, float] = (1.0, 1.0), confidence: float = CONFIDENCE
+    ) -> ComparedWaits:
+        """Compare the times to re-acquire of two samplers in the trials that diverged for neither."""
+        both = self.kept[:, self.index(name)] & self.kept[:, self.index(other)]
+        one, two = (self.waits(each, both) for each in (name, other))
+        return compare_waits(one, two, self.wait_edges, self.horizon, price, confidence)
+
+    @cached_property
+    def wait_edges(self) -> NDArray[np.int64]:
+        """Of the bins of waits."""
+        return bin_edges(self.scenario.steps, WAIT_BITS)
+
+    @cached_property
+    def age_edges(self) -> NDArray[np.int64]:
+        """Of the bins of steps since a switch."""
+        return bin_edges(self.scenario.steps, AGE_BITS)
+
+    @cached_property
+    def coordinate(self) -> int:
+        """The coordinate to show: where the minimisers of the modes are furthest apart, or the iterates spread most."""
+        points = np.concatenate([mode.minimisers for mode in self.modes])
+        spread = np.ptp(points, axis=0)
+        if len(self.modes) == 1 or not spread.any():
+            covariance = np.array(self.run.summary["samplers"][0]["covariance"], dtype=float)
+            spread = np.nan_to_num(np.diag(covariance))
+        return int(np.argmax(spread))
+
+    @property
+    def coordinate_name(self) -> str:
+        """As a label, e.g. θ₁."""
+        return "θ" + "".join("₀₁₂₃₄₅₆₇₈₉"[int(digit)] for digit in str(self.coordinate + 1))

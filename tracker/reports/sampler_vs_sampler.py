@@ -1,0 +1,178 @@
+"""Samplers against one of them, trial by trial, on the same chain, data and noise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tracker.formatting import counted, interval, listed, number
+from tracker.metrics.averages import CONFIDENCE, FEWEST, no_interval
+from tracker.metrics.paired import Paired, ratio_of_means
+from tracker.names import BASELINES, FROZEN, ORACLE
+from tracker.reports.best_of_sweep import confidence_of_best
+from tracker.reports.exhibit import Exhibit, Omitted, Table
+from tracker.reports.step_notes import at_steps, chosen, per_gradient
+from tracker.reports.style import INK, MUTED, RULE, figure, shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from tracker.reports.run_view import View
+
+    Array = NDArray[np.float64]
+
+KEY, QUESTION = "comparison", "Which sampler is better, on the same trials?"
+WIDEST = 50.0  # ratios beyond this factor are drawn at the edge
+
+
+class Quantity(NamedTuple):
+    """Something of which less is better: values (T, S); none for a time, which may be counted in gradients."""
+
+    title: str
+    values: Array | None = None
+    in_gradients: bool = False
+
+    @property
+    def is_time(self) -> bool:
+        """Whether it is a time to re-acquire the target."""
+        return self.values is None
+
+
+def quantities(view: View) -> list[Quantity]:
+    """Return what is compared in this run; times also in gradient evaluations, where samplers take different numbers a step."""
+    found = [Quantity("tracking error", view.tracking_error), Quantity("excess cost", view.excess_cost)]
+    if any(view.waits(name).any() for name in view.samplers):
+        found.append(Quantity("time to re-acquire, in steps"))
+        if len(set(view.evaluations[: len(view.samplers)])) > 1:
+            found.append(Quantity("time to re-acquire, in gradient evaluations", in_gradients=True))
+    return found
+
+
+def exhibit(view: View) -> Exhibit | Omitted:
+    """Draw a forest plot of paired ratios to a reference."""
+    if view.trials < 2:
+        return Omitted(KEY, QUESTION, f"one trial: a paired interval needs at least {FEWEST}.")
+    lost = [name for name in view.samplers if name not in view.alive]
+    if not view.alive:
+        return Omitted(KEY, QUESTION, "every trial of every sampler diverged.")
+    reference = reference_of(view)
+    others = [name for name in view.names if name != reference and name not in lost]
+    compared = [(quantity, against(view, quantity, reference)) for quantity in quantities(view)]
+    compared = [(quantity, found) for quantity, found in compared if any(pair.estimate > 0 for pair in found.values())]
+    if not compared:
+        return Omitted(KEY, QUESTION, "no quantity has a ratio in every trial.")
+    drawn = [name for name in others if name != ORACLE]
+    with figure(height=0.45 + len(compared) * (0.42 + 0.19 * len(drawn))) as fig:
+        axes = np.atleast_1d(fig.subplots(len(compared), 1))
+        for ax, (quantity, found) in zip(axes, compared, strict=True):
+            _forest(ax, view, {name: found[name] for name in drawn if found[name].trials})
+            ax.set_title(quantity.title)
+        axes[-1].set_xlabel(f"ratio to {shortened(view.names)[view.index(reference)]} (left of 1 is better)")
+    caption = _caption(view, reference, others, compared)
+    caption += _about_gradients(view) if any(quantity.is_time for quantity, _ in compared) else ""
+    law = view.scenario.chain
+    if len(set(view.evaluations[: len(view.samplers)])) > 1:
+        caption += f" {per_gradient(_gradients(view), law.alpha if law is not None else None)}"
+    caption += f" Not drawn, as all their trials diverged: {listed(lost)}." if lost else ""
+    alt = f"Forest plot: ratios of {len(drawn)} samplers to {reference} with 95 % intervals, for {len(compared)} quantities."
+    return Exhibit(KEY, QUESTION, caption, alt, fig, _table(reference, compared))
+
+
+def reference_of(view: View) -> str:
+    """The first sampler of which a trial survived; standing still, where the run has one sampler only."""
+    return view.alive[0] if view.alive and len(view.samplers) > 1 else FROZEN
+
+
+def against(view: View, quantity: Quantity, reference: str, confidence: float = CONFIDENCE) -> dict[str, Paired]:
+    """Return the ratio of the mean of each other sampler to that of the reference."""
+    others = [name for name in view.names if name != reference]
+    if quantity.values is not None:
+        base = quantity.values[:, view.index(reference)]
+        return {name: ratio_of_means(quantity.values[:, view.index(name)], base, confidence) for name in others}
+    price = view.evaluations if quantity.in_gradients else np.ones(len(view.names))
+    prices = {name: (float(price[view.index(name)]), float(price[view.index(reference)])) for name in others}
+    return {name: view.compare_waits(name, reference, prices[name], confidence).ratio for name in others}
+
+
+def _forest(ax: Axes, view: View, found: dict[str, Paired]) -> None:
+    ax.axvline(1.0, color=MUTED, linewidth=1.0)
+    ends = [end for pair in found.values() for end in (pair.low, pair.high) if np.isfinite(end) and end > 0]
+    reach = min(WIDEST, 1.15 * max([1.5, *ends, *(1.0 / end for end in ends)]))
+    for row, (name, pair) in enumerate(found.items()):
+        look = view.looks[name]
+        if row % 2:
+            ax.axhspan(row - 0.5, row + 0.5, color=RULE, alpha=0.25, linewidth=0)
+        if np.isfinite(pair.estimate) and pair.estimate > 0:
+            edge = reach**0.97  # beyond it an arrow points to where the ratio is
+            centre = float(np.clip(pair.estimate, 1 / edge, edge))
+            marker = look.marker if centre == pair.estimate else "<" if pair.estimate < 1 else ">"
+            ax.plot([max(pair.low, 1 / edge), min(pair.high, edge)], [row, row], color=look.color, linewidth=2.0)
+            ax.plot([centre], [row], marker, color=look.color)
+        wins = f"{pair.wins}/{pair.trials}"
+        ax.text(1.01, row, wins, transform=ax.get_yaxis_transform(), va="center", fontsize=8.0, color=INK)
+    ax.text(1.01, -0.85, "wins", transform=ax.get_yaxis_transform(), va="center", fontsize=8.0, color=MUTED)
+    ax.set_xscale("log")
+    ax.set_xlim(1 / reach, reach)
+    ticks = [t for t in (0.02, 0.05, 0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 5, 10, 20, 50) if 1 / reach <= t <= reach]
+    if reach > 4:
+        ticks = [t for t in ticks if t not in (0.7, 1.5)]
+    ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
+    ax.minorticks_off()
+    ax.set_yticks(range(len(found)), list(found))
+    ax.set_ylim(len(found) - 0.5, -0.5)
+    ax.grid(visible=False, axis="y")
+
+
+def _caption(view: View, reference: str, others: list[str], compared: list[tuple[Quantity, dict[str, Paired]]]) -> str:
+    """Quote the best of each quantity, with an interval that allows for its having been chosen among all others."""
+    sentences = []
+    for quantity, found in compared:
+        if quantity.in_gradients or quantity.title == "excess cost":
+            continue
+        real = {name: found[name] for name in others if name not in BASELINES and found[name].estimate > 0}
+        if not real:
+            continue
+        best = min(real, key=lambda n: real[n].estimate)
+        pair = against(view, quantity, reference, confidence_of_best([1 + len(real)]))[best]
+        sentences.append(
+            f"{quantity.title.split(',')[0]}: {best} has {number(pair.estimate)} times that of {reference}, "
+            f"{_how_sure(pair, chosen(list(real)))}"
+        )
+    text = "; ".join(sentences) or "ratios of the trials' averages"
+    if len(view.samplers) > 1:
+        text = f"at these steps ({at_steps({name: view.epsilons[name] for name in view.alive})}): {text}"
+    text = text[0].upper() + text[1:]
+    times = any(quantity.is_time for quantity, _ in compared)
+    kinds = "Ratios are ratios of the means over paired trials"
+    kinds += ", those of times of restricted means of all waits" if times else ""
+    return f"{text}. {kinds}; the oracle, with no error, has no place on this axis."
+
+
+def _gradients(view: View) -> dict[str, int]:
+    return {name: int(view.evaluations[view.index(name)]) for name in view.samplers}
+
+
+def _about_gradients(view: View) -> str:
+    """Say how a time in steps becomes one in gradient evaluations, and what these leave out."""
+    if len(view.samplers) < 2:
+        return ""
+    first, *more = set(view.evaluations[: len(view.samplers)].astype(int).tolist())
+    same = f" All take {counted(first, 'gradient')} a step: times compare alike per step and per gradient evaluation."
+    others = [f"{name} also takes {text} a step" for name, text in view.other_evaluations.items()]
+    left_out = f" Not counted as gradient evaluations: {listed(others)}." if others else ""
+    return f"{'' if more else same}{left_out}"
+
+
+def _how_sure(pair: Paired, chosen: str) -> str:
+    wins = f"smaller in {pair.wins} of {counted(pair.trials, 'trial')}"
+    if not (np.isfinite(pair.low) and np.isfinite(pair.high)):
+        return f"{wins} (undecided: {no_interval(pair.trials) if pair.trials < FEWEST else 'no interval is known'})"
+    sure = "" if pair.high < 1 else " (undecided: the interval holds 1)" if pair.low <= 1 else " (worse)"
+    return f"95 % interval {interval(pair.low, pair.high)}{chosen}, {wins}{sure}"
+
+
+def _table(reference: str, compared: list[tuple[Quantity, dict[str, Paired]]]) -> Table:
+    rows = [(name, quantity.title, *pair) for quantity, found in compared for name, pair in found.items()]
+    return Table(("sampler", "quantity", f"ratio to {reference}", "low", "high", "wins", "trials"), tuple(rows))

@@ -1,0 +1,315 @@
+"""The picture of a sweep: a metric against what is swept, as lines for one axis and as heat maps for two."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tracker.formatting import number
+from tracker.names import BASELINES
+from tracker.reports.exhibit import Cell, Exhibit, Table
+from tracker.reports.step_notes import at_steps
+from tracker.reports.style import MUTED, PAPER, WIDTH, figure, legend, looks, names_below, shortened
+from tracker.runs.sweep_table import METRICS
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from tracker.runs.sweep_points import Axis
+    from tracker.runs.sweep_running import Sweep
+
+    Array = NDArray[np.float64]
+
+COLUMNS = 3  # of heat maps
+MOST_WRITTEN = 42  # cells of a heat map that still have room for their number
+MOST_MARKED = 60  # points of a line that have a marker and caps each
+MOST_TICKS = 8  # values that are written at a line's axis
+WIDE = 20.0  # a metric that varies by more than this factor is drawn on a logarithmic scale
+DARK, BRIGHT = "#101010", "#fefefe"  # on the colours of a map, which stay what they are on a dark page
+
+
+class Drawn(NamedTuple):
+    """What is drawn: at most two axes; ``held`` tells where the others stand."""
+
+    data: xarray.Dataset
+    axes: tuple[Axis, ...]
+    metric: str
+    held: str
+    samplers: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """The metric in words."""
+        return METRICS[self.metric].title
+
+    def values(self, sampler: str) -> Array:
+        """Return the metric over the axes."""
+        found: Array = self.data[self.metric].sel(sampler=sampler).values
+        return found
+
+    def troubled(self, sampler: str) -> NDArray[np.bool_]:
+        """Return where trials diverged, or the point failed."""
+        diverged = self.data["diverged"].sel(sampler=sampler).values
+        return ~(diverged == 0)
+
+
+def sweep_exhibit(sweep: Sweep, metric: str = "tracking_error") -> Exhibit:
+    """Return the picture of ``metric`` with its numbers."""
+    drawn = drawn_of(sweep, metric)
+    one = len(drawn.axes) == 1
+    picture = _lines(drawn) if one else _maps(drawn)
+    addresses = " and ".join(axis.address for axis in drawn.axes)
+    kind = "lines with error bars" if one else "heat maps, one for each sampler"
+    return Exhibit(
+        key=metric.replace("_", "-"),
+        question=f"How does the {drawn.title} depend on {addresses}?",
+        caption=_caption(drawn, sweep),
+        alt=f"{drawn.title} against {addresses}, {kind}. {_best(drawn)}",
+        figure=picture,
+        table=_table(sweep, metric),
+    )
+
+
+def drawn_of(sweep: Sweep, metric: str) -> Drawn:
+    """Return what of the sweep is drawn: the first two axes with several values."""
+    axes, data = sweep.axes, sweep.dataset
+    swept = [axis for axis in axes if len(axis.values) > 1] or list(axes[:1])
+    chosen = swept[:2]
+    others = [axis for axis in axes if axis not in chosen]
+    data = data.isel({axis.address: 0 for axis in others})
+    held = ", ".join(f"{axis.address} = {axis.labels[0]}" for axis in others)
+    names = [str(name) for name in data["sampler"].values]
+    shown = [name for name in names if len(chosen) == 1 or name not in BASELINES]
+    # the oracle's error is zero by definition: a line along the axis tells nothing
+    shown = [name for name in shown if name not in BASELINES or np.nan_to_num(data[metric].sel(sampler=name)).any()]
+    return Drawn(data, tuple(chosen), metric, held, tuple(shown))
+
+
+def is_geometric(values: Array) -> bool:
+    """Tell whether a logarithmic axis spaces the values more evenly than a plain one."""
+    ordered = np.sort(values)
+    if ordered.size < 2 or ordered[0] <= 0:
+        return False
+    if ordered.size == 2:
+        return bool(ordered[1] >= 10 * ordered[0])
+    plain, logarithmic = np.diff(ordered), np.diff(np.log(ordered))
+    return bool(logarithmic.std() / logarithmic.mean() < plain.std() / plain.mean())
+
+
+# --- one axis
+
+
+def _lines(drawn: Drawn) -> Figure:
+    axis = drawn.axes[0]
+    numbers, x = axis.numbers, positions(axis)
+    order = np.argsort(x)
+    with figure(WIDTH, 3.4) as picture:
+        ax = picture.add_subplot()
+        for name, look in looks(drawn.samplers).items():
+            values = drawn.values(name)
+            whole = np.isfinite(values)
+            baseline = name in BASELINES
+            low_high = None if baseline else _bars(drawn, name)[:, order]
+            marker, cap = (look.marker, 2.5) if x.size <= MOST_MARKED else ("", 0.0)
+            style: dict[str, Any] = {"color": look.color, "linestyle": look.linestyle, "marker": marker}
+            ax.errorbar(x[order], values[order], low_high, label=name, capsize=cap, elinewidth=1.0, **style)
+            marked = drawn.troubled(name) & whole
+            ax.plot(x[marked], values[marked], look.marker, color=look.color, markerfacecolor=PAPER, zorder=3)
+            lost = ~whole & drawn.troubled(name)
+            ax.plot(x[lost], np.full(lost.sum(), 0.985), "x", color=look.color, transform=ax.get_xaxis_transform())
+        _scales(ax, drawn, numbers)
+        if numbers is None or x.size <= MOST_TICKS:
+            names_below(ax, x, ticks(axis))
+            ax.minorticks_off()
+        ax.set_xlabel(axis.address)
+        ax.set_ylabel(drawn.title)
+        legend(picture, ax)
+    return picture
+
+
+def positions(axis: Axis) -> Array:
+    """Return where the values stand on the axis: numbers in their place, words one after another."""
+    return axis.numbers if axis.numbers is not None else np.arange(len(axis.values), dtype=float)
+
+
+def _bars(drawn: Drawn, sampler: str) -> Array:
+    """Return how far the bars reach below and above, shape (2, points)."""
+    data = drawn.data.sel(sampler=sampler)
+    reach = np.tile(2 * data[f"{drawn.metric}_stderr"].values, (2, 1))
+    return np.maximum(np.nan_to_num(reach), 0.0)
+
+
+def _scales(ax: Axes, drawn: Drawn, numbers: Array | None) -> None:
+    if numbers is not None and is_geometric(numbers):
+        ax.set_xscale("log")
+    if _is_wide(drawn):
+        ax.set_yscale("log")
+    else:
+        ax.set_ylim(bottom=0)
+
+
+def _is_wide(drawn: Drawn) -> bool:
+    values = np.array([drawn.values(name) for name in drawn.samplers])
+    values = values[np.isfinite(values)]
+    return bool(values.size and values.min() > 0 and values.max() > WIDE * values.min())
+
+
+# --- two axes
+
+
+def _maps(drawn: Drawn) -> Figure:
+    from matplotlib.colors import LogNorm, Normalize
+
+    down, across = drawn.axes
+    columns = min(COLUMNS, len(drawn.samplers))
+    rows = -(-len(drawn.samplers) // columns)
+    everything = np.array([drawn.values(name) for name in drawn.samplers])
+    finite = everything[np.isfinite(everything)]
+    low, high = (finite.min(), finite.max()) if finite.size else (0.0, 1.0)
+    scale = LogNorm(low, high) if _is_wide(drawn) else Normalize(low, high)
+    with figure(max(WIDTH, 2.6 * columns), 0.7 + 2.5 * rows) as picture:
+        grid = picture.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
+        for ax in grid.flat[len(drawn.samplers) :]:
+            ax.remove()
+        for ax, name, title in zip(grid.flat, drawn.samplers, shortened(drawn.samplers), strict=False):
+            image = ax.imshow(drawn.values(name), origin="lower", aspect="auto", cmap="viridis", norm=scale)
+            _annotate(ax, drawn, name, image.norm)
+            ax.set_title(title)
+            ax.grid(visible=False)
+            ax.set_xticks(
+                range(len(across.values)),
+                shortened(ticks(across)),
+                parse_math=False,
+                rotation=45,
+                ha="right",
+                rotation_mode="anchor",
+            )
+            ax.set_yticks(range(len(down.values)), shortened(ticks(down)), parse_math=False)
+        picture.supxlabel(across.address, fontsize=9)
+        picture.supylabel(down.address, fontsize=9)
+        bar = picture.colorbar(image, ax=picture.axes, label=drawn.title, fraction=0.05)
+        bar.outline.set_visible(False)  # type: ignore[operator]
+    return picture
+
+
+def _annotate(ax: Axes, drawn: Drawn, sampler: str, norm: Any) -> None:
+    """Write the numbers, cross out what diverged, and frame the best."""
+    from matplotlib.patches import Rectangle
+
+    values, troubled = drawn.values(sampler), drawn.troubled(sampler)
+    written = values.size <= MOST_WRITTEN
+    for (row, column), value in np.ndenumerate(values):
+        colour = DARK if np.isfinite(value) and norm(value) > 0.6 else BRIGHT
+        if troubled[row, column]:
+            ax.plot(column, row, "x", color=MUTED if np.isnan(value) else colour, markersize=9)
+        elif written and np.isfinite(value):
+            ax.text(column, row, number(float(value), 2), ha="center", va="center", color=colour, fontsize=7.5)
+    for row, column in _best_places(drawn, sampler):
+        colour = DARK if norm(values[row, column]) > 0.6 else BRIGHT
+        ax.add_patch(Rectangle((column - 0.44, row - 0.44), 0.88, 0.88, fill=False, edgecolor=colour, linewidth=1.4))
+
+
+# --- words and numbers
+
+
+def is_choice(axis: Axis) -> bool:
+    """Tell whether an axis is the samplers' to choose; the others are the world's."""
+    return axis.address.partition(".")[0] == "samplers"
+
+
+def _choice(drawn: Drawn) -> int | None:
+    """Return which of two axes is the samplers' to choose, where the other is the world's."""
+    chosen = [is_choice(axis) for axis in drawn.axes]
+    return chosen.index(True) if sum(chosen) == 1 and len(chosen) == 2 else None
+
+
+def _best_places(drawn: Drawn, sampler: str) -> list[tuple[int, ...]]:
+    """Return where the metric is best and nothing diverged: for each world, if there are several, or over all points."""
+    sign = -1.0 if drawn.metric == "inside_target" else 1.0
+    values = np.where(drawn.troubled(sampler) | np.isnan(drawn.values(sampler)), np.inf, sign * drawn.values(sampler))
+    choice = _choice(drawn)
+    if choice is None:
+        places = [tuple(int(i) for i in np.unravel_index(values.argmin(), values.shape))]
+    else:
+        best = values.argmin(axis=choice).tolist()
+        places = [(b, n) if choice == 0 else (n, b) for n, b in enumerate(best)]
+    return [place for place in places if np.isfinite(values[place])]
+
+
+def _best(drawn: Drawn) -> str:
+    choice = _choice(drawn)
+    parts = []
+    for name in drawn.samplers:
+        places = _best_places(drawn, name) if name not in BASELINES else []
+        if not places:
+            continue
+        if choice is not None:
+            parts.append(f"{name} {', '.join(ticks(drawn.axes[choice])[place[choice]] for place in places)}")
+            continue
+        where = ", ".join(f"{axis.address} = {ticks(axis)[n]}" for axis, n in zip(drawn.axes, places[0], strict=True))
+        parts.append(f"{name} {number(float(drawn.values(name)[places[0]]), 3)} at {where}")
+    if not parts:
+        return "No point came to an end without divergence."
+    if choice is None:
+        return f"Best: {'; '.join(parts)}."
+    world = drawn.axes[1 - choice]
+    return f"Best {drawn.axes[choice].address} for {world.address} = {', '.join(ticks(world))}: {'; '.join(parts)}."
+
+
+def ticks(axis: Axis) -> tuple[str, ...]:
+    """Return the values as short as they can be, all in one form."""
+    if axis.numbers is None:
+        return axis.labels
+    if is_geometric(axis.numbers) and axis.numbers.min() < 1e-2:
+        parts = [f"{value:.3e}".split("e") for value in axis.numbers]
+        return tuple(f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}" for mantissa, exponent in parts)
+    return tuple(f"{value:g}" for value in axis.numbers)
+
+
+def _caption(drawn: Drawn, sweep: Sweep) -> str:
+    sentences = [_best(drawn)]
+    if len(drawn.axes) == 1:
+        sentences.append("Bars: ± 2 standard errors over trials.")
+    else:
+        sentences.append("Frames mark the best.")
+    if steps := _steps(sweep):
+        sentences.append(f"Steps: {steps}.")
+    if drawn.held:
+        sentences.append(f"Of the other axes only the first value is shown: {drawn.held}.")
+    if lost := _without_waits(drawn):
+        sentences.append(f"No mark where no switch led out of the target ({lost}).")
+    if sweep.troubled:
+        count = len(sweep.troubled)
+        mark = "hollow or crossed" if len(drawn.axes) == 1 else "crossed"
+        sentences.append(f"At {count} of {len(sweep.outcomes)} points trials diverged or the run failed: {mark}.")
+    return " ".join(sentences)
+
+
+def _steps(sweep: Sweep) -> str:
+    """Return the samplers' steps where they differ and are not what is swept."""
+    epsilons = {keys.name: keys.epsilon for keys in sweep.outcomes[0].point.scenario.samplers}
+    swept = any(is_choice(axis) and axis.address.rpartition(".")[2] in ("samplers", "epsilon") for axis in sweep.axes)
+    return at_steps(epsilons) if len(set(epsilons.values())) > 1 and not swept else ""
+
+
+def _without_waits(drawn: Drawn) -> str:
+    """Count the points and samplers that have a result but no recovery time."""
+    if drawn.metric != "recovery":
+        return ""
+    names = [name for name in drawn.samplers if name not in BASELINES]
+    lost = sum(int((np.isnan(drawn.values(name)) & ~drawn.troubled(name)).sum()) for name in names)
+    return f"{lost} of {sum(drawn.values(name).size for name in names)} cases" if lost else ""
+
+
+def _table(sweep: Sweep, metric: str) -> Table:
+    names = [str(name) for name in sweep.dataset["sampler"].values]
+    rows: list[tuple[Cell, ...]] = []
+    for outcome in sweep.outcomes:
+        values = [axis.labels[n] for axis, n in zip(sweep.axes, outcome.point.place, strict=True)]
+        numbers = sweep.dataset[metric].values[outcome.point.place]
+        rows.append((*values, *(float(value) for value in numbers), outcome.state))
+    return Table((*(axis.address for axis in sweep.axes), *names, "outcome"), tuple(rows))

@@ -1,0 +1,94 @@
+"""What the arrays of a run must look like, known before any of them is read: names, types, shapes, and what numbers can be.
+
+All of it follows from what `tracker.engine.simulate.collect` makes of no trials at all, so that there is one place where arrays
+are named and shaped.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tracker.engine.simulate import empty_ledger, no_trials
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from tracker.engine.simulate import Problem
+
+    Arrays = Mapping[str, NDArray[Any]]
+
+
+class Shape(NamedTuple):
+    """The type of an array's numbers, and its shape."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    @property
+    def bytes(self) -> int:
+        """How much memory it takes, in Python's numbers, which do not overflow."""
+        count = 1
+        for size in self.shape:
+            count *= int(size)
+        return count * self.dtype.itemsize
+
+
+Shapes = dict[str, Shape]
+
+
+def shapes_of(problem: Problem, trials: int) -> Shapes:
+    """Return what ``collect`` gives for so many trials."""
+    return {name: Shape(array.dtype, (trials, *array.shape[1:])) for name, array in no_trials(problem).items()}
+
+
+def with_trials(shapes: Shapes, trials: int) -> Shapes:
+    """Return the same arrays for another number of trials."""
+    return {name: Shape(shape.dtype, (trials, *shape.shape[1:])) for name, shape in shapes.items()}
+
+
+def snapshot_shapes(problem: Problem, trials: int) -> Shapes:
+    """Return what a snapshot of a shard of so many trials holds, by the names that it has in its file."""
+    count = len(problem.contestants)
+    shapes = {"reached": Shape(np.dtype(np.int64), (count,)), "seconds": Shape(np.dtype(np.float64), (count,))}
+    for n, contestant in enumerate(problem.contestants):
+        for name, array in empty_ledger(problem, contestant, 0)._asdict().items():
+            shapes[f"{n}.{name}"] = Shape(array.dtype, (trials, *array.shape[1:]))
+    return shapes
+
+
+def shapes_in(arrays: Arrays) -> Shapes:
+    """Return the shapes of arrays that are there."""
+    return {name: Shape(array.dtype, array.shape) for name, array in arrays.items()}
+
+
+def bytes_of(shapes: Shapes) -> int:
+    """Return how much memory all of them take."""
+    return sum(shape.bytes for shape in shapes.values())
+
+
+FINITE = ("error", "theta", "final", "moments", "by_mode")  # of a trial that did not diverge
+SIGNED = ("mode", "diverged")  # whole numbers that may be -1, for nothing
+
+
+def impossible(problem: Problem, arrays: Arrays, trials: Sequence[int] | NDArray[np.int64]) -> str | None:
+    """Return what in the results of ``trials``, which have the right shapes, cannot be; None where all can."""
+    modes, steps = len(problem.modes), problem.layout.steps
+    diverged = arrays["diverged"]
+    if not np.array_equal(arrays["trial"], np.asarray(trials)):
+        return "trial: other trials than those of the run"
+    bounds = {"mode": (-1, modes), "final_mode": (0, modes), "diverged": (-1, steps + 1)}
+    for name, (least, end) in bounds.items():
+        if arrays[name].size and not (least <= arrays[name].min() and arrays[name].max() < end):
+            return f"{name}: a number that is not between {least} and {end - 1}"
+    for name, array in arrays.items():
+        if name not in SIGNED and array.dtype.kind in "iu" and array.size and array.min() < 0:
+            return f"{name}: a negative number"
+    for name in FINITE:
+        kept = arrays[name][diverged < 0]  # trials and samplers are the first two axes
+        if not np.isfinite(kept).all():
+            return f"{name}: not finite in a trial that did not diverge"
+    return None

@@ -1,0 +1,273 @@
+"""Where shards are computed. ``concurrent.futures.Executor`` is the only interface; what broke can be built anew.
+
+threads      the default: the kernels release the GIL, nothing is copied.
+processes    spawned, never forked (a fork copies locks that other threads hold); they load what this process compiled
+             from the cache on disk.
+dask         a local cluster, on loopback only; ``dask:ADDRESS`` one that exists already (see ``cluster`` for tls://). The
+             program must be the same there.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tracker.engine.simulate import simulate
+from tracker.runs.checkpoints import Checkpoint
+from tracker.runs.cluster import connected, host_and_port
+from tracker.runs.run_directory import Stored
+from tracker.runs.workers import Payload, Task, pack, start_worker, work
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tracker.engine.simulate import Problem
+
+ENGINES = ("threads", "processes", "dask", "dask:ADDRESS")
+SECONDS_TO_CLOSE = 1.0
+LOOPBACK = "127.0.0.1"
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # no such thing on Windows
+
+
+@contextmanager
+def deaf() -> Iterator[None]:
+    """Let processes that are started in here never hear Ctrl-C and hang-ups, which reach the whole group: we tell them to stop.
+
+    What comes for this process meanwhile is handed over at the end.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class Engine(Protocol):
+    """Computes shards; with ``width`` of them submitted it never waits for the next, even while one is being stored."""
+
+    width: int
+
+    def submit(self, task: Task) -> Future[Stored]:
+        """Begin a shard."""
+
+    def steps(self, shard: int) -> float:
+        """Return how many steps of a shard are done, as far as is known."""
+
+    def rebuild(self) -> bool:
+        """Build anew what broke; False where it belongs to the caller."""
+
+    def close(self, *, at_once: bool) -> None:
+        """End, ``at_once`` without waiting for shards under way."""
+
+
+class Threads:
+    """Threads of this process, its own or the caller's."""
+
+    def __init__(self, problem: Problem, workers: int | None, pool: ThreadPoolExecutor | None = None) -> None:
+        count = workers or (pool._max_workers if pool is not None else 0) or os.cpu_count() or 1  # noqa: SLF001
+        self.width = 2 * count
+        self._problem, self._own = problem, pool is None
+        self._pool = pool or ThreadPoolExecutor(count)
+        self._stop = threading.Event()
+        self._steps: dict[int, float] = {}
+
+    def submit(self, task: Task) -> Future[Stored]:
+        """Begin a shard."""
+        return self._pool.submit(self._work, task)
+
+    def _work(self, task: Task) -> Stored:
+        self._steps[task.shard] = 0.0
+
+        def add(more: float) -> None:
+            self._steps[task.shard] += more
+
+        keeper = Checkpoint(task.place) if task.place is not None else None
+        return Stored(*simulate(self._problem, range(task.first, task.stop), add, self._stop.is_set, keeper))
+
+    def steps(self, shard: int) -> float:
+        """Return how many steps of a shard are done."""
+        return self._steps.get(shard, 0.0)
+
+    def rebuild(self) -> bool:
+        """Threads do not break; a pool whose threads could not start belongs to a machine in need."""
+        return False
+
+    def close(self, *, at_once: bool) -> None:
+        """End."""
+        if at_once:
+            self._stop.set()
+        if self._own:
+            self._pool.shutdown(cancel_futures=at_once)
+
+
+class Processes:
+    """Spawned processes of this machine; steps and the wish to stop go through shared memory without locks."""
+
+    def __init__(self, problem: Problem, workers: int | None, shards: int) -> None:
+        self._workers = workers or os.cpu_count() or 1
+        self.width = self._workers + 1
+        self._payload = pack(problem)
+        self._context = multiprocessing.get_context("spawn")
+        with deaf():  # it outlives us by a moment, and clears away what we leave
+            resource_tracker.ensure_running()
+        self._steps: Any = self._context.RawArray("d", max(shards, 1))
+        self._stop: Any = self._context.RawValue("b", 0)
+        self._pool = self._made()
+
+    def _made(self) -> ProcessPoolExecutor:
+        board = (self._steps, self._stop)
+        with deaf():
+            return ProcessPoolExecutor(
+                self._workers, mp_context=self._context, initializer=start_worker, initargs=board
+            )
+
+    def submit(self, task: Task) -> Future[Stored]:
+        """Begin a shard."""
+        with deaf():  # a process may be started now
+            return self._pool.submit(work, self._payload, task)
+
+    def steps(self, shard: int) -> float:
+        """Return how many steps of a shard are done."""
+        return float(self._steps[shard])
+
+    def rebuild(self) -> bool:
+        """Replace the pool: one that lost a process takes no more work."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._pool = self._made()
+        return True
+
+    def close(self, *, at_once: bool) -> None:
+        """End; ``at_once``: processes that do not stop by themselves, because they are still starting, are killed."""
+        self._stop.value = int(at_once)
+        processes = list((self._pool._processes or {}).values()) if at_once else []  # noqa: SLF001
+        self._pool.shutdown(wait=not at_once, cancel_futures=True)
+        deadline = time.monotonic() + SECONDS_TO_CLOSE
+        for process in processes:
+            process.join(max(0.0, deadline - time.monotonic()))
+            process.kill()
+
+
+class Dask:
+    """A Dask cluster: a local one, or the one at ``address``."""
+
+    def __init__(self, problem: Problem, workers: int | None, address: str | None) -> None:
+        self._payload = pack(problem)
+        self._workers, self._address = workers or os.cpu_count() or 1, address
+        self._cluster: Any = None
+        self._start()
+
+    def _start(self) -> None:
+        from distributed import Client, LocalCluster
+
+        if self._address is None:
+            with deaf():
+                # on loopback: whoever reaches the scheduler can have code run here
+                self._cluster = LocalCluster(
+                    n_workers=self._workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    host=LOOPBACK,
+                    dashboard_address=None,
+                    worker_dashboard_address=None,
+                    silence_logs=50,
+                    preload=["tracker.runs.process_group"],
+                )
+        self._client = (
+            Client(self._cluster, set_as_default=False) if self._address is None else connected(self._address)
+        )
+        threads = sum(worker["nthreads"] for worker in self._client.scheduler_info(n_workers=-1)["workers"].values())
+        self.width = 2 * max(threads, self._workers if self._address is None else 1)
+        self._pool = self._client.get_executor(pure=False, retries=0)
+
+    def submit(self, task: Task) -> Future[Stored]:
+        """Begin a shard."""
+        return self._pool.submit(work, self._payload, task)
+
+    def steps(self, shard: int) -> float:  # noqa: ARG002
+        """Tell nothing: workers may be far away."""
+        return 0.0
+
+    def rebuild(self) -> bool:
+        """Connect again, to a new local cluster or to the same one."""
+        self.close(at_once=True)
+        self._start()
+        return True
+
+    def close(self, *, at_once: bool) -> None:
+        """End the local cluster, or leave the other one as it was."""
+        with suppress(Exception):  # a cluster that is gone cannot be told
+            self._pool.shutdown(wait=not at_once)
+        if at_once and self._cluster is not None:
+            self._kill_workers()
+        timeout = SECONDS_TO_CLOSE / 2 if at_once else None
+        for part in (self._client, self._cluster):
+            if part is not None:
+                with suppress(Exception):
+                    part.close(timeout)
+
+    def _kill_workers(self) -> None:
+        """Dask waits long for workers that compute; these have a moment to keep a snapshot."""
+        time.sleep(SECONDS_TO_CLOSE / 2)
+        for nanny in self._cluster.workers.values():
+            nanny.auto_restart = False
+            with suppress(Exception):
+                os.kill(nanny.pid, KILL)
+
+
+class Own:
+    """An executor of the caller's, of any kind but threads."""
+
+    def __init__(self, problem: Problem, pool: Executor) -> None:
+        self.width = 2 * int(getattr(pool, "_max_workers", 0) or os.cpu_count() or 1)
+        self._payload: Payload = pack(problem)
+        self._pool = pool
+
+    def submit(self, task: Task) -> Future[Stored]:
+        """Begin a shard."""
+        return self._pool.submit(work, self._payload, task)
+
+    def steps(self, shard: int) -> float:  # noqa: ARG002
+        """Tell nothing: what the executor is, is not known."""
+        return 0.0
+
+    def rebuild(self) -> bool:
+        """Leave it to the caller."""
+        return False
+
+    def close(self, *, at_once: bool) -> None:
+        """Leave it to the caller."""
+
+
+def refuse_unknown(name: str) -> None:
+    """Raise ``ValueError`` where there is no such engine."""
+    kind, colon, address = name.partition(":")
+    if kind == "dask" and colon:
+        host_and_port(address)
+    elif name not in ENGINES:
+        raise ValueError(f"engine: {name!r} is none of {', '.join(ENGINES)}")
+
+
+def engine_of(problem: Problem, executor: Executor | int | None, name: str, shards: int) -> Engine:
+    """Return the engine that was asked for."""
+    if isinstance(executor, int) and executor < 1:
+        raise ValueError(f"executor: {executor} workers are too few: at least 1")
+    if isinstance(executor, ThreadPoolExecutor):
+        return Threads(problem, None, executor)
+    if isinstance(executor, Executor):
+        return Own(problem, executor)
+    refuse_unknown(name)
+    if name == "threads":
+        return Threads(problem, executor)
+    if name == "processes":
+        return Processes(problem, executor, shards)
+    return Dask(problem, executor, name.partition(":")[2] or None)

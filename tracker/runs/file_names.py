@@ -1,0 +1,71 @@
+"""The names that a run or a sweep gives to what it writes, and what of a directory may be read at all."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from typing import TYPE_CHECKING
+
+from tracker.runs.lock_file import LOCK
+from tracker.runs.manifest import SCENARIO
+from tracker.runs.run_errors import CorruptRun
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SHARDS, CHECKPOINTS, DAMAGED, FIGURES, POINTS = "shards", "checkpoints", "damaged", "figures", "points"
+JOURNAL, MANIFEST, PROGRESS = "journal.jsonl", "manifest.json", "progress.json"
+RESULT, SUMMARY, PAGE = "result.nc", "summary.json", "report.html"
+SWEEP_MANIFEST = "sweep.json"  # in place of a manifest, where a directory holds many runs
+TABLE, TIDY = "points.json", "sweep.nc"
+PICTURES = ("sweep.png", "sweep.svg")
+
+RUN_FILES = frozenset({LOCK, MANIFEST, SCENARIO, JOURNAL, PROGRESS, RESULT, SUMMARY, PAGE})
+RUN_FOLDERS = frozenset({SHARDS, CHECKPOINTS, DAMAGED, FIGURES})
+SWEEP_FILES = frozenset({LOCK, SWEEP_MANIFEST, SCENARIO, TABLE, TIDY, PAGE, *PICTURES})
+SWEEP_FOLDERS = frozenset({POINTS, DAMAGED, FIGURES})
+
+_DATA_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}\.csv")
+_SHARD = re.compile(r"(\d{6})\.npz", re.ASCII)
+
+
+def is_file_of_a_run(name: str) -> bool:
+    """Tell whether a run or a sweep writes a file of that name beside its manifest."""
+    return name in RUN_FILES | SWEEP_FILES or _DATA_FILE.fullmatch(name) is not None
+
+
+def shard_name(index: int) -> str:
+    """Return the name of a shard's file."""
+    return f"{index:06d}.npz"
+
+
+def is_shard_name(name: str) -> bool:
+    """Tell whether a shard's file may have that name."""
+    return _SHARD.fullmatch(name) is not None
+
+
+def shard_index(name: str) -> int | None:
+    """Return which shard's file has that name; None for any other file."""
+    found = _SHARD.fullmatch(name)
+    return int(found[1]) if found is not None else None
+
+
+def refuse_disguises(path: Path) -> None:
+    """Raise ``CorruptRun`` where one of our names in the directory ``path`` stands for a link, a pipe, or the wrong kind.
+
+    A run writes files and folders. A link of that name leads elsewhere: what is read or written through it is not the run's.
+    """
+    try:
+        entries = sorted(os.scandir(path), key=lambda entry: entry.name)
+    except OSError:
+        return  # whoever reads it says why
+    for entry in entries:
+        file, folder = is_file_of_a_run(entry.name), entry.name in RUN_FOLDERS | SWEEP_FOLDERS
+        if not (file or folder):
+            continue
+        mode = entry.stat(follow_symlinks=False).st_mode
+        if stat.S_ISLNK(mode):
+            raise CorruptRun(path, f"{entry.name} is a symbolic link, which no run makes: it is not followed")
+        if not (stat.S_ISREG(mode) if file else stat.S_ISDIR(mode)):
+            raise CorruptRun(path, f"{entry.name} is no {'file' if file else 'folder'} of a run")

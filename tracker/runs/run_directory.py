@@ -1,0 +1,189 @@
+"""A run directory while it is written: shards with a journal, one result, and what of it a resumed run may trust.
+
+A shard counts once its line, with the hash of its file, is in the journal. The manifest is the first file of a run, by which
+all that follows is known as its own, and says ``complete`` last.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace as changed
+from typing import TYPE_CHECKING, Any
+
+from tracker.jsonable import jsonable
+from tracker.regular_files import read_regular, stands_there
+from tracker.runs import atomic_files, ownership
+from tracker.runs.checkpoints import place_of
+from tracker.runs.file_names import (
+    CHECKPOINTS,
+    JOURNAL,
+    MANIFEST,
+    PROGRESS,
+    RESULT,
+    SHARDS,
+    SUMMARY,
+    is_file_of_a_run,
+    shard_index,
+    shard_name,
+)
+from tracker.runs.identity import hash_of_file, resolved, sha256
+from tracker.runs.lock_file import LOCK, living_holder, locked
+from tracker.runs.manifest import Entry, Manifest
+from tracker.runs.netcdf import stored_hash, write_result
+from tracker.runs.npz import packed
+from tracker.runs.ownership import read_manifest
+from tracker.runs.resuming import Resumption, Stored, write_scenario
+from tracker.runs.run_errors import CorruptRun, RunExists, RunLocked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from tracker.engine.simulate import Problem
+    from tracker.runs.checkpoints import Place
+    from tracker.runs.run_errors import FailedShard
+    from tracker.scenario import Scenario
+
+__all__ = ["RunDirectory", "Stored", "read_manifest"]
+
+LARGEST_SUMMARY = 100_000_000  # bytes: a covariance for each sampler and mode
+WHILE_RUNNING = (PROGRESS, CHECKPOINTS, JOURNAL, SHARDS)
+
+
+class RunDirectory:
+    """The folder of one run. ``notice`` is told, in a line, what had to be put aside."""
+
+    def __init__(self, path: Path, notice: Callable[[str], None]) -> None:
+        self.path = resolved(path)
+        self._notice = notice
+
+    def refuse_if_taken(self, *, replace: bool, resume: bool) -> None:
+        """Raise where the folder is in use, or holds what was not asked to be replaced or resumed, or what no run wrote."""
+        if (holder := living_holder(self.path)) is not None:
+            raise RunLocked(self.path, str(holder))
+        old = ownership.manifest_in(self.path)
+        if old is None:
+            self._refuse_strangers(resume=resume)
+        elif not resume:
+            ownership.refuse_foreign(self.path, list(ownership.look(self.path, old)))
+            if not replace:
+                raise RunExists(self.path, is_run=True)
+
+    def _refuse_strangers(self, *, resume: bool) -> None:
+        found = ownership.strangers(self.path)
+        if found and resume:
+            there = (
+                f"{MANIFEST} is damaged, or not a run's"
+                if MANIFEST in found
+                else f"there is something, but no {MANIFEST}"
+            )
+            raise CorruptRun(self.path, f"no run to resume: {there}")
+        if found:
+            raise RunExists(self.path, is_run=False, found=found)
+
+    def manifest(self) -> Manifest | None:
+        """Return the manifest of the run that is here; None where none has begun."""
+        return read_manifest(self.path) if stands_there(self.path / MANIFEST) else None
+
+    def begin(self, scenario: Scenario, manifest: Manifest) -> None:
+        """Write what is known before the first step; an old run goes only now, when the new one is sure to start."""
+        old = ownership.manifest_in(self.path)
+        if old is not None:
+            ownership.clear(self.path, old)
+        elif found := [name for name in ownership.strangers(self.path) if name != LOCK]:  # the lock is ours now
+            raise RunExists(self.path, is_run=False, found=found)
+        atomic_files.remove_temporaries(self.path, is_file_of_a_run)
+        atomic_files.write_file(self.path / MANIFEST, manifest.encode())
+        for folder in (SHARDS, CHECKPOINTS):
+            atomic_files.make_folder(self.path / folder)
+        write_scenario(self.path, scenario)
+
+    def take_over(self, problem: Problem, manifest: Manifest, shards: Sequence[range]) -> dict[int, Stored]:
+        """Return the shards that can be trusted, by index; put aside what cannot."""
+        return Resumption(self.path, self._notice, problem, manifest, shards).take_over()
+
+    def checkpoint(self, manifest: Manifest, index: int) -> Place:
+        """Return where shard ``index`` keeps its snapshots."""
+        return place_of(self.path / CHECKPOINTS, manifest.identity, index, manifest.steps)
+
+    def add_shard(self, manifest: Manifest, index: int, trials: range, shard: Stored) -> None:
+        """Write a shard and then its line in the journal."""
+        data = packed(shard.arrays)
+        name = shard_name(index)
+        atomic_files.write_file(self.path / SHARDS / name, data)
+        seconds = tuple(shard.seconds.tolist())
+        entry = Entry(index, trials.start, trials.stop, name, sha256(data), seconds, round(time.time(), 3))
+        atomic_files.append(self.path / JOURNAL, entry.encode(manifest.identity))
+        atomic_files.remove(self.path / CHECKPOINTS / name)
+
+    def tell_progress(self, done: float, base: float, total: float, began: float) -> None:
+        """Say how far the run is, and where and when this process began to step, for ``tracker status``; not worth an error."""
+        line = json.dumps({"done": done, "base": base, "total": total, "began": began, "at": time.time()})
+        try:
+            atomic_files.write_file(self.path / PROGRESS, line.encode(), lasting=False)
+        except OSError:
+            return
+
+    def finish(
+        self, manifest: Manifest, summary: Mapping[str, Any], dataset: Any, failed: Sequence[FailedShard] = ()
+    ) -> None:
+        """Write the result; the manifest says ``complete`` last, and the shards, now in the result, go.
+
+        With failed shards the run stays open: the others are kept, and a resume tries the failed ones again.
+        """
+        before = ownership.manifest_in(self.path) or manifest  # it may have written results without the failed shards
+        for name in (RESULT, SUMMARY):
+            if stands_there(self.path / name) and not self._is_of_this_run(name, before, summary["hash"]):
+                self._notice(
+                    f"{name} was not written by this run: moved to {ownership.put_aside(self.path, self.path / name)}"
+                )
+        write_result(self.path / RESULT, dataset, summary["hash"])
+        text = (json.dumps(jsonable(summary), indent=2, allow_nan=False) + "\n").encode()
+        atomic_files.write_file(self.path / SUMMARY, text)
+        hashes = {RESULT: hash_of_file(self.path / RESULT), SUMMARY: sha256(text)}
+        done = changed(manifest, files=hashes, failed=tuple(failed), complete=not failed)
+        atomic_files.write_file(self.path / MANIFEST, done.encode())
+        if done.complete:
+            self._tidy(self._parts())
+
+    def _is_of_this_run(self, name: str, manifest: Manifest, arrays_hash: str) -> bool:
+        """Tell whether a result that is there already was written by this run, perhaps just before it was killed."""
+        path = self.path / name
+        if hash_of_file(path) == manifest.files.get(name):
+            return True
+        try:
+            if name == RESULT:
+                return stored_hash(path) == arrays_hash
+            return bool(json.loads(read_regular(path, LARGEST_SUMMARY))["hash"] == arrays_hash)
+        except Exception:  # whatever a reader makes of a file that is none of ours
+            return False
+
+    def tidy_if_needed(self, manifest: Manifest) -> None:
+        """Remove what a writer left that was killed after its run was complete, as far as it proves to be this run's."""
+        if not any(stands_there(self.path / name) for name in (LOCK, *WHILE_RUNNING)):
+            return
+        with locked(self.path):
+            parts = [self.path / name for name in WHILE_RUNNING]
+            found = list(ownership.look(self.path, manifest))
+            self._tidy(
+                one.path
+                for one in found
+                if one.state == ownership.OURS and (one.path in parts or one.path.parent in parts)
+            )
+
+    def _parts(self) -> Iterator[Path]:
+        """Give what only a run under way needs: all shards and snapshots of this name were written or checked by it."""
+        yield self.path / PROGRESS
+        for folder in (self.path / CHECKPOINTS, self.path / SHARDS):
+            yield from (file for file in sorted(folder.iterdir()) if shard_index(file.name) is not None)
+            yield folder
+        yield self.path / JOURNAL
+
+    def _tidy(self, parts: Iterable[Path]) -> None:
+        for path in parts:
+            if path.name in (SHARDS, CHECKPOINTS):
+                atomic_files.remove_if_empty(path)
+            else:
+                atomic_files.remove(path)
+        atomic_files.remove_temporaries(self.path, is_file_of_a_run)

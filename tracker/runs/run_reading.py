@@ -1,0 +1,213 @@
+"""A run directory read back: a finished run with the same arrays, bit for bit, or a reason why not."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tracker.engine.simulate import prepare
+from tracker.printable import printable
+from tracker.regular_files import read_regular
+from tracker.runs.array_shapes import impossible, shapes_of
+from tracker.runs.file_names import MANIFEST, RESULT, SUMMARY
+from tracker.runs.identity import continuing, differences, hash_of_file, manifest_of, resolved, sha256
+from tracker.runs.lock_file import living_holder
+from tracker.runs.manifest import SCENARIO
+from tracker.runs.netcdf import array_hash, largest_result, read_result
+from tracker.runs.old_formats import completed, is_older, told_as_older
+from tracker.runs.ownership import read_manifest
+from tracker.runs.run_directory import LARGEST_SUMMARY
+from tracker.runs.run_errors import CorruptRun, RunDiffers
+from tracker.runs.run_result import Run
+from tracker.runs.summary import summarise
+from tracker.scenario import PluginError, ScenarioError, load
+from tracker.scenario.toml_text import LARGEST_FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from tracker.engine.simulate import Problem
+    from tracker.runs.manifest import Manifest
+    from tracker.scenario import Scenario
+
+
+LONGEST_REASON = 300  # characters of what a library says
+AGAIN = "tracker run --replace computes it again"
+
+
+def open_run(path: str | Path, scenario: Scenario | None = None, plugins: Sequence[str] = ()) -> Run:
+    """Return the finished run in the directory ``path``.
+
+    Parameters
+    ----------
+    scenario : Scenario, optional
+        Needed for a run with costs of one's own, which no file can describe.
+    plugins : sequence of str
+        Installed packages whose costs and samplers the run may use: their code is run.
+
+    Raises
+    ------
+    CorruptRun
+        If anything in it is missing, damaged or not finished.
+    """
+    given = Path(path)
+    path = resolved(given)
+    manifest = read_manifest(path)
+    if RESULT not in manifest.files:
+        raise CorruptRun(path, not_finished("run", given, manifest))
+    told = _summary(path, manifest)
+    if scenario is None:
+        scenario = stored_scenario(path, manifest, plugins)
+    else:
+        _refuse_changed_text(path, manifest)
+    _refuse_other_numbers(path, manifest, scenario)
+    problem = _prepared(path, scenario)
+    arrays = _arrays(path, manifest, problem)
+    if array_hash(arrays) != told["hash"]:
+        raise CorruptRun(path, f"{RESULT} does not hold the arrays whose hash is in {SUMMARY}")
+    older = is_older(arrays)
+    arrays = completed(arrays, problem) if older else arrays
+    summary = _summarised(path, manifest, problem, arrays, told)
+    return Run(scenario, told_as_older(summary) if older else summary, arrays, problem, path)
+
+
+def _refuse_other_numbers(path: Path, manifest: Manifest, scenario: Scenario) -> None:
+    """The manifest repeats what the scenario says; both must say the same."""
+    said = (manifest.name, manifest.seed, manifest.trials, manifest.steps)
+    if said != (scenario.name, scenario.seed, scenario.trials, scenario.steps):
+        raise CorruptRun(path, f"{MANIFEST} speaks of another name, seed, number of trials or steps than {SCENARIO}")
+
+
+def _prepared(path: Path, scenario: Scenario) -> Problem:
+    try:
+        return prepare(scenario)
+    except ScenarioError as error:
+        raise CorruptRun(path, f"{SCENARIO} cannot be run ({error})") from None
+
+
+def _summarised(
+    path: Path, manifest: Manifest, problem: Problem, arrays: Mapping[str, NDArray[Any]], told: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the summary, made again of the arrays: of what the file tells only the speed cannot be known otherwise."""
+    try:
+        speeds = [row["steps_per_second"] for row in told["samplers"]]
+        sound = len(speeds) == len(problem.contestants) and all(_is_speed(speed) for speed in speeds)
+    except (TypeError, KeyError):
+        sound = False
+    if not sound:
+        raise CorruptRun(path, f"{SUMMARY} does not tell the speed of each sampler")
+    summary = summarise(problem, arrays, np.ones(len(problem.contestants)))
+    for row, speed in zip(summary["samplers"], speeds, strict=True):
+        row["steps_per_second"] = speed
+    if manifest.failed:
+        summary["failed"] = [shard._asdict() for shard in manifest.failed]
+    return summary
+
+
+def _is_speed(speed: Any) -> bool:
+    if speed is None:
+        return True
+    return isinstance(speed, (int, float)) and not isinstance(speed, bool) and 0 <= speed < float("inf")
+
+
+def not_finished(what: str, path: Path, manifest: Manifest) -> str:
+    """Return why the "run" or "sweep" in ``path`` cannot be read yet: who writes it, or what command finishes it."""
+    if (holder := living_holder(path)) is not None:
+        return f"the {what} is not finished: it is being written by {holder}"
+    return f"the {what} is not finished; {continuing(what, path, manifest)} finishes it"
+
+
+def resumable(path: Path, old: Manifest, scenario: Scenario) -> Scenario:
+    """Return the scenario that the run in ``path`` goes on with: ``scenario``, or the one there with other comments."""
+    now = manifest_of(scenario, old.shard_size)
+    if now.identity == old.identity and now.data == old.data:
+        return scenario
+    try:
+        stored = stored_scenario(path, old, scenario.packages)
+        before: Mapping[str, Any] = stored.content()
+    except CorruptRun:  # damaged, or with costs of one's own: what can be said without understanding it
+        stored, before = scenario, _tables(path)
+    lines = differences(old, now, before, scenario.content())
+    if lines or manifest_of(stored, old.shard_size).identity != old.identity:
+        raise RunDiffers(path, lines or [f"scenario: hash {old.scenario_sha256} in the run, {now.scenario_sha256} now"])
+    return stored
+
+
+def _tables(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(read_regular(path / SCENARIO, LARGEST_FILE).decode())
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
+def stored_scenario(path: Path, manifest: Manifest, plugins: Sequence[str] = ()) -> Scenario:
+    """Return the scenario as it was run: from a file unchanged, or changed before the run and written for it."""
+    _refuse_changed_text(path, manifest)
+    try:
+        scenario = load(path / SCENARIO, plugins=plugins)
+    except OSError as error:
+        raise CorruptRun(path, f"{SCENARIO}: {error.strerror or error}") from None
+    except PluginError:  # it is the call that is wrong
+        raise
+    except ScenarioError as error:
+        raise CorruptRun(path, f"{SCENARIO} cannot be read ({error}); costs of one's own: pass the scenario") from None
+    scenario = scenario if scenario.sha256 == manifest.scenario_sha256 else scenario.replace()
+    if scenario.sha256 != manifest.scenario_sha256:
+        raise CorruptRun(path, f"{SCENARIO} with its data files is not what was run")
+    return scenario
+
+
+def _refuse_changed_text(path: Path, manifest: Manifest) -> None:
+    """Raise CorruptRun unless the scenario file is the one that was written for the run."""
+    try:
+        text = read_regular(path / SCENARIO, LARGEST_FILE)
+    except OSError as error:
+        raise CorruptRun(path, f"{SCENARIO}: {error.strerror or error}") from None
+    if sha256(text) != manifest.text_sha256:
+        raise CorruptRun(path, f"{SCENARIO} was changed since the run")
+
+
+def _summary(path: Path, manifest: Manifest) -> dict[str, Any]:
+    try:
+        data = read_regular(path / SUMMARY, LARGEST_SUMMARY)
+    except OSError as error:
+        raise CorruptRun(path, f"{SUMMARY}: {error.strerror or error}") from None
+    if sha256(data) != manifest.files.get(SUMMARY):
+        raise CorruptRun(path, f"{SUMMARY} was changed since the run (its hash is not the one in {MANIFEST}); {AGAIN}")
+    try:
+        told = json.loads(data)
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict) or not isinstance(told.get("hash"), str):
+        raise CorruptRun(path, f"{SUMMARY} is no summary of a run")
+    return told
+
+
+def _arrays(path: Path, manifest: Manifest, problem: Problem) -> dict[str, NDArray[Any]]:
+    left_out = sum(shard.stop - shard.first for shard in manifest.failed)
+    expected = shapes_of(problem, manifest.trials - left_out)
+    try:
+        if (path / RESULT).lstat().st_size > largest_result(expected):
+            raise CorruptRun(path, f"{RESULT} is larger than the results of {SCENARIO} can be")
+        # before HDF5 sees it: a damaged file may do anything to that library
+        whole = hash_of_file(path / RESULT) == manifest.files[RESULT]
+    except OSError as error:
+        raise CorruptRun(path, f"{RESULT}: {error.strerror or error}") from None
+    if not whole:
+        raise CorruptRun(path, f"{RESULT} was changed since the run (its hash is not the one in {MANIFEST}); {AGAIN}")
+    try:
+        arrays = read_result(path / RESULT, expected)
+    except Exception as error:  # whatever the reader says
+        raise CorruptRun(path, f"{RESULT} cannot be read: {printable(str(error), LONGEST_REASON)}") from None
+    there = np.ones(manifest.trials, dtype=bool)
+    for shard in manifest.failed:
+        there[shard.first : shard.stop] = False
+    if (reason := impossible(problem, arrays, np.flatnonzero(there))) is not None:
+        raise CorruptRun(path, f"{RESULT} holds what no run gives: {reason}")
+    return arrays

@@ -1,0 +1,171 @@
+"""What the kernels get: plain floats and C-contiguous float64 arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tracker import chain as hidden_chain
+from tracker import skew
+from tracker.costs.base import measure, measure_size, twins
+from tracker.costs.logistic.family import Logistic
+from tracker.costs.minimise.local import NEARBY, curvature, neighbour
+from tracker.costs.minimise.search import Minimisers, global_minimisers
+from tracker.samplers.base import SamplerKeys, SkewKeys
+from tracker.scenario.complaints import ScenarioError, place_of, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tracker.scenario.model import Scenario
+
+    Array = NDArray[np.float64]
+
+SAME_PLACE = 1e-6  # minimisers of two modes nearer than this, relative to their size, are one point
+
+
+class Mode(NamedTuple):
+    """A mode for the kernels.
+
+    cost : parameters, a ``NamedTuple``
+    minimisers : ndarray, shape (m, N), of the expected cost
+    targets : ndarray, shape (t, measure_size): the minimisers, and their twins, where distances are measured
+    radius2 : the target set is within this squared distance of a target; nan without a target set
+    floor : the least expected cost
+    relaxation : 1/h, h the smallest curvature at a minimiser: 1/(epsilon h) steps are a relaxation time; inf where there is none
+    """
+
+    cost: Any
+    minimisers: Array
+    targets: Array
+    radius2: float
+    floor: float
+    relaxation: float
+
+
+def build_modes(scenario: Scenario) -> tuple[Mode, ...]:
+    """Return the modes in the order of the file, with their minimisers found.
+
+    Raises
+    ------
+    ScenarioError
+        If a cost has no minimum, which its keys alone may not show.
+    """
+    start = scenario.start_mean
+    costs = [keys.build() for keys in scenario.modes]
+    places = [place_of("modes", i, keys) for i, keys in enumerate(scenario.modes)]
+    lowest = _lowest(places, costs, start)
+    points = [np.ascontiguousarray(found.points, dtype=np.float64) for found in lowest]
+    modes = []
+    for i, (keys, cost, found) in enumerate(zip(scenario.modes, costs, lowest, strict=True)):
+        radius = keys.target.radius if keys.target is not None else default_radius(cost, points)
+        targets = np.concatenate([twins(cost, measured(cost, point)) for point in points[i]])
+        modes.append(
+            Mode(
+                cost, points[i], np.ascontiguousarray(targets), float(radius) ** 2, float(found.value),
+                relaxation(cost, points[i]),
+            ),
+        )  # fmt: skip
+    return tuple(modes)
+
+
+def relaxation(cost: Any, points: Array) -> float:
+    """Return 1/h, h the smallest curvature at any of the minimisers ``points`` (m, N); inf where one is flat."""
+    found = [curvature(cost, point) for point in points]
+    if not np.isfinite(found).all():
+        return float("inf")
+    smallest = min(float(np.linalg.eigvalsh(H)[0]) for H in found)
+    return 1.0 / smallest if smallest > 0.0 else float("inf")
+
+
+def is_isolated(mode: Mode) -> bool:
+    """Tell whether the minimisers stand alone, so that the distance to the nearest of them is what it says."""
+    for point in mode.minimisers:
+        other = neighbour(mode.cost, point, mode.floor)
+        # a cost may measure distances in coordinates that are the same all along a valley
+        if other is not None and np.abs(measured(mode.cost, other) - measured(mode.cost, point)).max() > NEARBY / 10:
+            return False
+    return True
+
+
+def mode_index(mode: int | str, names: Sequence[str]) -> int:
+    """Return the place of a mode that is given by its name, or by its place from 0."""
+    if isinstance(mode, str) and mode in names:
+        return names.index(mode)
+    if not isinstance(mode, str) and mode in range(len(names)):
+        return int(mode)
+    raise ValueError(f"mode: {shown(mode)} is neither one of {', '.join(names)} nor a place from 0 to {len(names) - 1}")
+
+
+def classifies(modes: tuple[Mode, ...]) -> bool:
+    """Tell whether every mode is a classifier, so that its accuracy can be told: the cost has ``rows`` and ``labels``."""
+    return all(isinstance(mode.cost, Logistic) for mode in modes)
+
+
+def _lowest(places: list[str], costs: list[Any], start: Array) -> list[Minimisers]:
+    found, problems = [], []
+    for place, cost in zip(places, costs, strict=True):
+        try:
+            found.append(global_minimisers(cost, start))
+        except ValueError as error:
+            problems.append(f"{place}: {error}")
+    if problems:
+        raise ScenarioError(problems)
+    return found
+
+
+def measured(cost: Any, theta: Array) -> Array:
+    """Return the coordinates of ``theta`` in which distances are taken."""
+    out = np.empty(measure_size(cost, theta.size))
+    measure(cost, np.ascontiguousarray(theta, dtype=np.float64), out)
+    return out
+
+
+def default_radius(cost: Any, points: list[Array]) -> float:
+    """Return a quarter of the smallest distance, as ``cost`` measures it, between minimisers of two different modes.
+
+    Modes that share a minimiser say nothing about how near is near; nan if all do, or there is one mode.
+    """
+    places = [[measured(cost, point) for point in minimisers] for minimisers in points]
+    smallest = np.inf
+    for i, here in enumerate(places):
+        for there in places[:i]:
+            for a in here:
+                for b in there:
+                    distance = float(np.linalg.norm(twins(cost, a) - b, axis=1).min())
+                    if distance > SAME_PLACE * (1.0 + float(np.abs(a).max())):
+                        smallest = min(smallest, distance)
+    return smallest / 4 if np.isfinite(smallest) else float("nan")
+
+
+def initial_law(scenario: Scenario) -> Array:
+    """Return the law of the first mode, shape (X,)."""
+    certain: Array = np.eye(len(scenario.modes))
+    names = [mode.name for mode in scenario.modes]
+    if scenario.chain is None:
+        first = names.index(scenario.schedule.switches[0][1]) if scenario.schedule is not None else 0
+        return np.array(certain[first])
+    initial = scenario.chain.initial
+    if initial == "stationary":
+        return np.ascontiguousarray(hidden_chain.stationary_law(scenario.chain.Q), dtype=np.float64)
+    if isinstance(initial, str):
+        return np.array(certain[names.index(initial)])
+    law: Array = np.array(initial, dtype=float)
+    return np.asarray(law / law.sum())
+
+
+def skew_matrix(sampler: SamplerKeys, scenario: Scenario) -> Array | None:
+    """Return S_0, shape (N, N), before any clipping; None if it is drawn for each trial."""
+    N = scenario.dimension
+    if not isinstance(sampler, SkewKeys):
+        return np.zeros((N, N))
+    if isinstance(sampler.skew, float):
+        return skew.from_pairs([sampler.skew], 2)
+    if sampler.skew == "random":
+        return None
+    if sampler.skew == "optimal":
+        return np.ascontiguousarray(skew.optimal(scenario.modes[0].build().curvature))
+    return np.array(sampler.skew, dtype=float)

@@ -1,0 +1,76 @@
+"""The JSON schema of scenario files, with which editors complete and check keys while one writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from tracker.costs import COSTS
+from tracker.samplers import SAMPLERS
+from tracker.scenario.key_help import MEANINGS
+from tracker.scenario.model import INTERVENTIONS, Chain, Gaussian, Scenario, Schedule
+
+# pydantic leaves its own words where a bound stands behind a function that checks the type
+_WORDS = {"ge": "minimum", "le": "maximum", "gt": "exclusiveMinimum", "lt": "exclusiveMaximum"}
+_HEAD_KEYS = ("name", "description", "seed", "trials", "steps", "burn_in", "record_every")
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the schema, draft 2020-12."""
+    families: list[type[BaseModel]] = [*COSTS.values(), *SAMPLERS.values(), *INTERVENTIONS.values()]
+    models: list[type[BaseModel]] = [*families, Chain, Schedule, Gaussian, Scenario]
+    refs, definitions = models_json_schema([(model, "validation") for model in models])
+    defs = {name: _described(table) for name, table in definitions["$defs"].items()}
+    top = defs.pop("Scenario")
+    for base in ("CostKeys", "SamplerKeys"):
+        defs.pop(base, None)
+
+    def one_of(table: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
+        return {"oneOf": [refs[model, "validation"] for model in table.values()]}
+
+    properties = {key: top["properties"][key] for key in _HEAD_KEYS}
+    vector = {"type": "array", "items": {"type": "number"}, "minItems": 1}
+    properties |= {
+        "start": {"anyOf": [vector, refs[Gaussian, "validation"]]},
+        "chain": refs[Chain, "validation"],
+        "schedule": refs[Schedule, "validation"],
+        "interventions": {"type": "array", "items": one_of(INTERVENTIONS)},
+        "modes": {"type": "array", "minItems": 1, "items": one_of(COSTS)},
+        "samplers": {"type": "array", "minItems": 1, "items": one_of(SAMPLERS)},
+        "sweep": {"type": "object", "additionalProperties": {"type": "array", "minItems": 1}},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "tracker scenario",
+        "type": "object",
+        "properties": {key: _with_meaning(key, entry) for key, entry in properties.items()},
+        "required": [key for key, field in Scenario.model_fields.items() if field.is_required()],
+        "additionalProperties": False,
+        "$defs": dict(sorted(defs.items())),
+    }
+
+
+def _described(table: dict[str, Any]) -> dict[str, Any]:
+    """Return a table's schema with the meaning of each key, and without pydantic's titles."""
+    properties = {key: _with_meaning(key, entry) for key, entry in table.get("properties", {}).items()}
+    return {**{key: entry for key, entry in table.items() if key != "title"}, "properties": properties}
+
+
+def _with_meaning(key: str, entry: dict[str, Any]) -> dict[str, Any]:
+    kept = {_WORDS.get(k, k): _tidy(v) for k, v in entry.items() if k != "title" and not (k == "default" and v is None)}
+    if "description" not in kept and key in MEANINGS:
+        kept["description"] = MEANINGS[key]
+    return kept
+
+
+def _tidy(value: Any) -> Any:
+    """Return a piece of schema in the words of JSON schema only."""
+    if isinstance(value, list):
+        # None stands for an absent key; TOML cannot write it
+        return [_tidy(entry) for entry in value if entry != {"type": "null"}]
+    if isinstance(value, dict):
+        return {_WORDS.get(key, key): _tidy(entry) for key, entry in value.items() if key != "title"}
+    return value

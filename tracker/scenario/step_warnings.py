@@ -1,0 +1,197 @@
+"""Is a step size stable, and in which regime does it stand to the chain: what can be said before a run."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tracker import chain as hidden_chain
+from tracker import skew
+from tracker.compiled import from_outside
+from tracker.costs.minimise.local import Hessians, curvature, observed_hessians
+from tracker.costs.minimise.search import global_minimisers
+from tracker.costs.mixture.family import MixtureKeys
+from tracker.costs.quadratic import QuadraticKeys
+from tracker.samplers.base import SkewKeys
+from tracker.scenario.builders import is_isolated, skew_matrix
+from tracker.scenario.switching_check import clipped, unstable_when_switched
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from tracker.scenario.builders import Mode
+    from tracker.scenario.model import Scenario
+
+    Array = NDArray[np.float64]
+
+SLOW, FAST = 0.1, 10.0
+FEW_PLACES = 0.1  # of a sweep over data
+TOO_SMALL = 2.0  # of the radius of a target: a distance beyond which it is hardly ever met
+ROUNDING = 1e-12  # 3e-4 / 3e-3 is less than 0.1
+
+
+class StabilityLimit(NamedTuple):
+    """Steps of ``sampler`` in ``mode`` are mean-square stable below ``limit``.
+
+    exact : the cost is quadratic; otherwise it is linearised at its minimiser
+    skew : "none"; "first", the limit is that of the S it begins with; "random", S is drawn and the limit is that of S = 0
+    """
+
+    sampler: str
+    mode: str
+    epsilon: float
+    limit: float
+    exact: bool
+    skew: str
+
+
+def regime(ratio: float) -> str:
+    """Return the class of ratio = alpha / epsilon: a label, not a finding."""
+    if ratio < SLOW * (1.0 - ROUNDING):
+        return "slow"
+    return "fast" if ratio > FAST * (1.0 + ROUNDING) else "matched"
+
+
+def regimes(scenario: Scenario) -> list[dict[str, Any]]:
+    """Return {sampler, ratio, class} for each sampler; none without a chain."""
+    if scenario.chain is None:
+        return []
+    ratios = [(sampler.name, scenario.chain.alpha / sampler.epsilon) for sampler in scenario.samplers]
+    return [{"sampler": name, "ratio": ratio, "class": regime(ratio)} for name, ratio in ratios]
+
+
+def stability_limits(scenario: Scenario, modes: Sequence[Mode] | None = None) -> list[StabilityLimit]:
+    """Return the limit of each sampler in each mode: of quadratic modes, and of all if they are given built."""
+    found, known = [], dict[tuple[int, bytes], float]()  # many samplers begin with the same S
+    nearby = [linearised(keys, modes[i] if modes is not None else None) for i, keys in enumerate(scenario.modes)]
+    for sampler in scenario.samplers:
+        S = skew_matrix(sampler, scenario)
+        kind = "none" if not isinstance(sampler, SkewKeys) else "random" if S is None else "first"
+        S = np.zeros((scenario.dimension, scenario.dimension)) if S is None else clipped(sampler, S)
+        for i, (keys, around) in enumerate(zip(scenario.modes, nearby, strict=True)):
+            if around:
+                exact, place = isinstance(keys, QuadraticKeys), (i, S.tobytes())
+                if place not in known:
+                    known[place] = least_limit(around, S)
+                found.append(StabilityLimit(sampler.name, keys.name, sampler.epsilon, known[place], exact, kind))
+    return found
+
+
+def linearised(keys: Any, mode: Mode | None) -> list[Array | Hessians]:
+    """Return what a step does close to each minimiser: the curvature, or that of each observation; [] if not known."""
+    if isinstance(keys, QuadraticKeys):
+        return [np.array(keys.curvature, dtype=float)]
+    found: list[Array | Hessians] = []
+    if mode is None:
+        return found
+    for point in mode.minimisers:
+        scatter = observed_hessians(mode.cost, point)
+        H = curvature(mode.cost, point) if scatter is None else scatter.values
+        if np.isfinite(H).all():
+            found.append(H if scatter is None else scatter)
+    return found
+
+
+def least_limit(nearby: Sequence[Array | Hessians], S: Array) -> float:
+    """Return the step at which the first of the minimisers is no longer mean-square stable; nan if it is not known."""
+    limits = []
+    for one in nearby:
+        if isinstance(one, Hessians):
+            limits.append((skew.cyclic_limit if one.cyclic else skew.independent_limit)(one.values, S))
+        else:
+            limits.append(skew.stability_limit(one, S))
+    return float(np.min(limits)) if limits else float("nan")  # nan among them stays
+
+
+def warnings(scenario: Scenario, modes: Sequence[Mode] | None = None) -> list[str]:
+    """Return a sentence for each thing that is allowed and probably not meant."""
+    found = []
+    chain = scenario.chain
+    if chain is not None and not hidden_chain.is_irreducible(chain.Q):
+        found.append("chain.Q: reducible: some modes are never reached, or never left for others")
+    if scenario.schedule is not None:
+        late = sum(step >= scenario.steps for step, _ in scenario.schedule.switches)
+        if late:
+            found.append(f"schedule.switches: {late} of them come after the last step, {scenario.steps - 1}")
+    found += aliased_records(scenario)
+    if modes is not None:
+        found += doubtful_targets(scenario, modes)
+    found += [_too_large(s) for s in stability_limits(scenario, modes) if s.epsilon >= s.limit]
+    return found + unstable_when_switched(scenario)
+
+
+def aliased_records(scenario: Scenario) -> list[str]:
+    """Return a sentence for each mode that sweeps over its data, where the records always meet the same few of them."""
+    found = []
+    for keys in scenario.modes:
+        if isinstance(keys, MixtureKeys) and keys.data == "sweep":
+            length, every = keys.horizon, scenario.record_every
+            met = length // math.gcd(length, every)
+            if met < length * FEW_PLACES:
+                better = next(n for n in itertools.count(every + 1) if math.gcd(n, length) == 1)
+                found.append(
+                    f'record_every: {every} meets {met} of the {length} observations that mode "{keys.name}" sweeps over: recorded '
+                    f"points and densities are those there, not averages over a sweep; {better} meets all"
+                )
+    return found
+
+
+def doubtful_targets(scenario: Scenario, modes: Sequence[Mode]) -> list[str]:
+    """Return a sentence for each way in which distances to the minimisers, or targets around them, say little.
+
+    Minimisers may be a curve or more, of which only points are known. And a sampler at inverse temperature beta stays about
+    sqrt(tr(H^-1) / beta) away from a minimiser: a much smaller target is hardly ever met, least of all in many dimensions.
+    """
+    found = [
+        f'modes "{keys.name}": its minimisers are not isolated points, and {len(mode.minimisers)} of them stand for all: '
+        "distances to them are too large; trust the excess cost"
+        for keys, mode in zip(scenario.modes, modes, strict=True)
+        if not is_isolated(mode)
+    ]
+    found += [
+        f'modes "{keys.name}": the search for the lowest minimum did not come to an end: there may be a deeper one, to which '
+        "errors, excess costs and targets should then refer"
+        for keys, mode in zip(scenario.modes, modes, strict=True)
+        if not from_outside(mode.cost) and not global_minimisers(mode.cost, scenario.start_mean).settled
+    ]
+    spreads = [_spread(mode) for mode in modes]
+    small: dict[str, list[int]] = {}  # in which modes the target is too small for a sampler
+    for sampler in scenario.samplers:
+        for i, mode in enumerate(modes):
+            if spreads[i] > TOO_SMALL**2 * mode.radius2 * float(sampler.beta):
+                small.setdefault(sampler.name, []).append(i)
+    if small:
+        first = next(iter(small))
+        i, beta = small[first][0], next(float(s.beta) for s in scenario.samplers if s.name == first)
+        found.append(
+            f'modes "{scenario.modes[i].name}": target.radius: {math.sqrt(modes[i].radius2):.3g} is small where temperature alone '
+            f'keeps "{first}" {math.sqrt(spreads[i] / beta):.3g} away from the minimiser: re-acquisition and the share of time '
+            f"inside say little (so for {len(small)} of {len(scenario.samplers)} samplers)"
+        )
+    return found
+
+
+def _spread(mode: Mode) -> float:
+    """Return tr(H^-1) at the tightest minimiser; nan where distances are measured in coordinates of the cost's own."""
+    if mode.targets.shape[1] != mode.minimisers.shape[1]:
+        return float("nan")
+    found = []
+    for point in mode.minimisers:
+        values = np.linalg.eigvalsh(curvature(mode.cost, point))
+        found.append(float((1.0 / values).sum()) if values[0] > 0.0 else float("nan"))
+    return min(found)
+
+
+def _too_large(s: StabilityLimit) -> str:
+    which = {"none": "", "first": " with its first S", "random": " with S = 0 (its own S is random)"}[s.skew]
+    how = "" if s.exact else ", linearised at the minimiser"
+    return (
+        f'samplers "{s.sampler}": epsilon: {s.epsilon:g} is not mean-square stable in mode "{s.mode}"{how}: '
+        f"the limit is {s.limit:.6g}{which}"
+    )

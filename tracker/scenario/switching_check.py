@@ -1,0 +1,96 @@
+"""Is a sampler stable when the chain switches the modes: each mode may be stable alone, and all of them together not.
+
+What is linear on quadratic costs is covered: kinds whose S stands still. Of anything else nothing is said here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tracker import skew
+from tracker.costs.quadratic import QuadraticKeys
+from tracker.samplers.base import SkewKeys
+from tracker.scenario.builders import skew_matrix
+from tracker.skew import switched_moments
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from tracker.scenario.model import Scenario
+
+    Array = NDArray[np.float64]
+
+FIXED_SKEW = ("langevin", "accelerated")  # the kinds of samplers whose S stands still
+
+
+class Switched(NamedTuple):
+    """A sampler on quadratic modes that the chain switches.
+
+    radius : of a step on the second moments by mode; they stay bounded below 1; None where it was not computed
+    abscissa : the rate at which they grow in the limit of small steps, alpha / epsilon kept; bounded below 0
+    stable : both are; None where it was not computed
+    alone : the largest epsilon below which each mode alone is stable
+    """
+
+    sampler: str
+    epsilon: float
+    radius: float | None
+    abscissa: float | None
+    stable: bool | None
+    alone: float
+
+    @property
+    def sentence(self) -> str:
+        """What to say of one that is not stable though each mode is; empty of others."""
+        if self.stable is not False or self.radius is None or self.abscissa is None or not self.epsilon < self.alone:
+            return ""
+        if self.radius >= 1.0:
+            how = f"a step multiplies the second moments by {self.radius:.9g}"
+        else:
+            how = f"in the limit of small steps at this alpha / epsilon the second moments grow at the rate {self.abscissa:.6g}"
+        return (
+            f'samplers "{self.sampler}": unstable: switched by this chain, {how}, though each mode alone is stable (epsilon = '
+            f"{self.epsilon:g} is below {self.alone:.6g}); S pumps energy: make S smaller, or the chain slower or faster"
+        )
+
+
+def switched_systems(scenario: Scenario) -> list[Switched]:
+    """Return a row for each sampler that theory covers; none without a chain, or with a mode that is not quadratic."""
+    chain = scenario.chain
+    quadratic = [mode for mode in scenario.modes if isinstance(mode, QuadraticKeys)]
+    if chain is None or not len(scenario.modes) == len(quadratic) > 1:
+        return []
+    H = np.array([mode.curvature for mode in quadratic], dtype=float)
+    found = []
+    for sampler in scenario.samplers:
+        S = skew_matrix(sampler, scenario) if sampler.kind in FIXED_SKEW else None
+        if S is not None:
+            found.append(_switched(sampler, clipped(sampler, S), H, np.array(chain.Q, dtype=float), chain.alpha))
+    return found
+
+
+def _switched(sampler: Any, S: Array, H: Array, Q: Array, alpha: float) -> Switched:
+    epsilon, alone = sampler.epsilon, min(skew.stability_limit(one, S) for one in H)
+    if switched_moments.unknowns(len(H), len(S)) > switched_moments.MOST_UNKNOWNS:
+        return Switched(sampler.name, epsilon, None, None, None, alone)
+    A = (np.eye(len(S)) + S) @ H
+    abscissa = switched_moments.abscissa(switched_moments.generator(A, Q, alpha / epsilon))
+    growth = switched_moments.log_radius(switched_moments.step_map(A, Q, alpha, epsilon))
+    radius = math.exp(min(growth, 700.0))
+    return Switched(sampler.name, epsilon, radius, abscissa, bool(growth < 0.0 and abscissa < 0.0), alone)
+
+
+def clipped(sampler: Any, S: Array) -> Array:
+    """Return the S that a sampler with bounds begins with."""
+    bounds = getattr(sampler, "skew_bounds", None)
+    return S if bounds is None or not isinstance(sampler, SkewKeys) else skew.clip(S, *bounds)
+
+
+def unstable_when_switched(scenario: Scenario) -> list[str]:
+    """Return a sentence for each sampler that is stable in each mode alone, and unstable in the world of the chain."""
+    return [row.sentence for row in switched_systems(scenario) if row.sentence]

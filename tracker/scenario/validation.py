@@ -1,0 +1,135 @@
+"""From tables to a valid scenario: each key by itself, then the keys against each other, and all problems at once."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from tracker.costs.polynomial.products import one_account
+from tracker.keys import Keys
+from tracker.scenario.complaints import (
+    MOST_PER_TABLE,
+    Problem,
+    ScenarioError,
+    line,
+    place_of,
+    problems_of,
+    shown,
+    unknown,
+    unknown_key,
+)
+from tracker.scenario.cross_checks import disagreements
+from tracker.scenario.key_help import MEANINGS
+from tracker.scenario.model import AGREED, MOST_TABLES, Chain, Gaussian, Scenario, Schedule
+from tracker.scenario.plugins import offered
+from tracker.scenario.registry import Families, families_with
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tracker.scenario.plugins import Plugin
+
+
+def checked(data: Mapping[str, Any], plugins: Sequence[Plugin] = ()) -> Scenario:
+    """Return the scenario that ``data`` describes; its tables are dicts, or models that are valid already."""
+    from tracker.scenario.overrides import sweep_problems  # it comes back here for each value
+
+    with one_account():
+        parts, problems = _fields(data, families_with(plugins))
+        problems += disagreements(parts, data)
+        given = parts if not problems else data
+        problems += sweep_problems(parts.get("sweep", {}), given, plugins, valid=not problems)
+    if problems:
+        raise ScenarioError(problems)
+    return Scenario.model_validate(parts, context={AGREED: True}).with_plugins(plugins)
+
+
+def problems_after(data: Mapping[str, Any], key: str, plugins: Sequence[Plugin] = ()) -> list[str]:
+    """Return what is wrong with ``data``, of which all but ``key`` is known to be valid."""
+    parts, problems = _fields({key: data[key]}, families_with(plugins), only=key)
+    return problems + disagreements({**{k: v for k, v in data.items() if k != key}, **parts}, data)
+
+
+def _fields(
+    data: Mapping[str, Any], families: Mapping[str, Families], only: str | None = None
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the fields that are valid by themselves; an entry of an array of tables that is not stands as None."""
+    known = Scenario.model_fields if only is None else {only: Scenario.model_fields[only]}
+    strangers = [key for key in data if key not in known]
+    problems = [line("", Problem((key,), unknown_key(key, data[key], known))) for key in strangers[:MOST_PER_TABLE]]
+    parts: dict[str, Any] = {}
+    for key, field in known.items():
+        if key not in data:
+            if field.is_required():
+                problems.append(f"{key}: missing: {MEANINGS[key]}")
+        elif key in families:
+            parts[key], found = _entries(key, data[key], families[key])
+            problems += found
+        else:
+            try:
+                parts[key] = _adapter(key).validate_python(data[key])
+            except ValidationError as error:
+                nested = [Problem((key, *p.path), p.text) for p in problems_of(error, data[key], _table_model(key))]
+                problems += [line("", problem) for problem in nested]
+    return parts, problems
+
+
+@cache
+def _adapter(key: str) -> TypeAdapter[Any]:
+    return TypeAdapter(Scenario.model_fields[key].rebuild_annotation(), config=ConfigDict(strict=True))
+
+
+def _table_model(key: str) -> type[Keys] | None:
+    models: dict[str, type[Keys]] = {"chain": Chain, "schedule": Schedule, "start": Gaussian}
+    return models.get(key)
+
+
+def _entries(table: str, raw: Any, families: Families) -> tuple[tuple[Any, ...], list[str]]:
+    required = Scenario.model_fields[table].is_required()
+    if not isinstance(raw, (list, tuple)):
+        return (), [f"{table}: {shown(raw)} must be a list of tables, written [[{table}]]"]
+    if required and not raw:
+        return (), [f"{table}: [] must have at least 1 entry"]
+    if len(raw) > MOST_TABLES:
+        return (), [f"{table}: {len(raw)} entries are too many, at most {MOST_TABLES}"]
+    entries, problems = [], []
+    for index, item in enumerate(raw):
+        entry, found = _entry(table, item, families)
+        place = place_of(table, index, item)
+        entries.append(entry)
+        problems += [line(place, problem) for problem in found]
+    return tuple(entries), problems
+
+
+def _entry(table: str, item: Any, families: Families) -> tuple[Keys | None, list[Problem]]:
+    key, known, base = families
+    if isinstance(item, base):
+        return item, []
+    if not isinstance(item, dict):
+        return None, [Problem((), f"{shown(item)} must be a table, written [[{table}]]")]
+    if key not in item:
+        missing = Problem((key,), f"missing: {MEANINGS[key]} (known: {', '.join(known)})")
+        return None, [missing, *_common_problems(base, item, key)]
+    chosen = item[key]
+    if not isinstance(chosen, str) or chosen not in known:
+        what = "family" if table == "modes" else "kind"
+        word = chosen if isinstance(chosen, str) else shown(chosen)
+        way = offered(table, word) or f"is an {unknown(word, known, what)}"
+        return None, [Problem((key,), f"{shown(chosen)} {way}"), *_common_problems(base, item, key)]
+    model = known[chosen]
+    try:
+        return model.model_validate(item), []
+    except ValidationError as error:
+        return None, problems_of(error, item, model)
+
+
+def _common_problems(base: type[Keys], item: Mapping[str, Any], chosen: str) -> list[Problem]:
+    """Check the keys that all families share, where nobody knows which family is meant."""
+    shared = {**{key: item[key] for key in base.model_fields if key in item}, chosen: ""}
+    try:
+        base.model_validate({key: value for key, value in shared.items() if key in base.model_fields})
+    except ValidationError as error:
+        return problems_of(error, shared, base)
+    return []
