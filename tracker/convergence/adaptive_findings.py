@@ -1,4 +1,4 @@
-"""Samplers whose S moves: (theta, D, S) against the limit where it is known, and honest words where it is not.
+"""Compare (theta, D, S) of a sampler whose S moves with its limit, where the limit is known.
 
 Notes
 -----

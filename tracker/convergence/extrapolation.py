@@ -1,4 +1,4 @@
-"""Errors extrapolated to epsilon = 0, and whether they are 0.
+"""Extrapolate errors to epsilon = 0, and test whether they vanish there.
 
 Notes
 -----
@@ -114,7 +114,7 @@ def judge_sampled(
         return Judged("rejected", discrepancy, uncertainty, reached, z, None)
     if reached < delta:
         return Judged("confirmed", discrepancy, uncertainty, reached, z, None)
-    # where R* is reached already, the discrepancy lies between: half of delta is the next thing to ask
+    # R* trials were made and did not decide: the discrepancy is close to delta. Four times R* would decide at delta / 2.
     return Judged("inconclusive", discrepancy, uncertainty, reached, z, needed if needed > trials else 4 * needed)
 
 

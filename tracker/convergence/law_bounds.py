@@ -1,4 +1,4 @@
-"""N = 1: distances between whole laws, exact between the algorithm and the limit, with confidence for simulated trials.
+"""Distances between laws for N = 1: exact ones of the algorithm, and bounds with confidence from trials.
 
 Notes
 -----

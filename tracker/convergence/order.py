@@ -1,4 +1,4 @@
-"""The order of convergence: fitted over the ladder, and what the same fit gives for the exact errors.
+"""Fit the order of convergence over the ladder, to simulated errors and to exact ones.
 
 Notes
 -----

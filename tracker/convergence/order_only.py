@@ -1,4 +1,4 @@
-"""Where no independent law of the limit exists: the order by coupled levels, and nothing more.
+"""Estimate only the order, by coupled levels, where no independent law of the limit is known.
 
 Notes
 -----

@@ -1,4 +1,4 @@
-"""The statistics that decide: moments of theta and the mode at T, and across T / 2 and T.
+"""The statistics that a verdict rests on: moments of theta and the mode at T, and products of T / 2 and T.
 
 Notes
 -----

@@ -1,4 +1,4 @@
-"""The ladder of step sizes, and the scenario at each of its rungs.
+"""Choose the ladder of step sizes, and build the scenario at each of them.
 
 Defaults (docs/architecture, "Defaults of the limit check"): five step sizes, each half the one before, the first at most
 

@@ -1,4 +1,4 @@
-"""Which of the three limits: distances from the algorithm to the frozen, the switched and the averaged one.
+"""Compute the distances from the algorithm to the frozen, the switched and the averaged limit.
 
 Notes
 -----
