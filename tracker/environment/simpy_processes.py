@@ -1,4 +1,4 @@
-"""The SimPy world: chance in store for each path, and processes on one clock."""
+"""The SimPy side of the world: draws for the chain, and the processes that switch modes."""
 
 from __future__ import annotations
 
