@@ -1,4 +1,4 @@
-"""Paths of one sampler at two step sizes under skeleton coupling.
+"""Simulate paths of one sampler at two step sizes that share their randomness (skeleton coupling).
 
 Notes
 -----

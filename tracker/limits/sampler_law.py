@@ -1,4 +1,4 @@
-"""The exact law of the sampler itself, by quadrature of its own kernel.
+"""Compute the exact law of a sampler by quadrature of its transition kernel.
 
 Notes
 -----

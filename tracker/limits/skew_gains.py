@@ -1,4 +1,4 @@
-"""What S is worth: the stationary cost J(S), its derivative E[g'D], and the slow motion of S along it.
+"""The stationary cost J(S) as a function of S, its derivative E[g'D], and the slow descent of S along it.
 
 Notes
 -----
