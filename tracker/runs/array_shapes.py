@@ -1,7 +1,7 @@
-"""What the arrays of a run must look like, known before any of them is read: names, types, shapes, and what numbers can be.
+"""The names, types, shapes and ranges that the arrays of a run must have, known before any of them is read.
 
-All of it follows from what `tracker.engine.simulate.collect` makes of no trials at all, so that there is one place where arrays
-are named and shaped.
+They follow from what `tracker.engine.simulate.collect` returns for no trials, so that arrays are named and shaped in one
+place only.
 """
 
 from __future__ import annotations
