@@ -58,7 +58,7 @@ def idle(sampler: Any, state: Any, cost: Any, k: int, streams: Words) -> None:
 
 @generic
 def place(sampler: Any, state: Any, minimisers: Array) -> None:
-    """Tell the current global minimisers (rows): only a baseline that knows the chain listens."""
+    """Hand over the global minimisers (rows) of the current mode. Samplers ignore them; the oracle moves to one."""
 
 
 @generic

@@ -62,7 +62,10 @@ class Spsa(NamedTuple):
 
 
 class State(NamedTuple):
-    """theta+ (N,), theta- (N,), S, Delta (N, N), owed (2,): 1 while an update of S, a new Delta waits; g, M scratch."""
+    """theta+ (N,), theta- (N,), S and Delta (N, N); g and M are scratch.
+
+    owed (2,) : owed[UPDATE] is 1 while S still has to be updated, owed[REDRAW] while M holds a Delta to be used next
+    """
 
     theta: Array
     minus: Array
