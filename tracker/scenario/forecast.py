@@ -1,4 +1,4 @@
-"""What a run will cost, before it starts, and the limits on that. A file cannot raise its own limits; flags can."""
+"""Predict what a run will cost, and refuse it over the limits. Flags raise the limits; a file cannot."""
 
 from __future__ import annotations
 
