@@ -1,4 +1,4 @@
-r"""The hidden chain: its generator, its laws, and what a path tells about them.
+r"""The hidden Markov chain: its generator, its laws, and estimates from a path.
 
 A primer
 --------
