@@ -1,4 +1,7 @@
-"""Which room may import from which (DESIGN section 1), read from the sources; and what must not be imported early."""
+"""Which room may import from which, read from the sources; and what must not be imported early.
+
+The table is printed in docs/architecture, "Permitted imports".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verdict on samplers whose S moves (see ``adaptive``)."""
+"""Judge samplers whose S moves; ``adaptive_findings`` computes what is compared."""
 
 from __future__ import annotations
 

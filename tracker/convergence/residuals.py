@@ -1,4 +1,4 @@
-"""Residuals: what the engine adds to theta at every step, in the unit of the noise that the algorithm has there.
+"""Residuals of single steps: what a step adds to the drift, divided by the noise that the algorithm should have.
 
 Notes
 -----
@@ -12,7 +12,7 @@ are independent standard normals, whatever the costs, the dimension and the path
 engine must agree with the algorithm to rounding. The modes are a Markov chain with matrix I + alpha Q, independent of the noise,
 and the start has its own Gaussian law.
 
-Here paths become sums over trials, so that memory does not grow with the trials; ``step_tests`` judges the sums.
+This module turns paths into sums over trials, so that memory does not grow with the trials; ``step_tests`` judges the sums.
 """
 
 from __future__ import annotations

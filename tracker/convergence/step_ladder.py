@@ -1,6 +1,6 @@
-"""The ladder of step sizes, and the scenario at each of its rungs.
+"""Choose the ladder of step sizes, and build the scenario at each of them.
 
-Defaults (DESIGN section 4): five step sizes, each half the one before, the first at most
+Defaults (docs/architecture, "Defaults of the limit check"): five step sizes, each half the one before, the first at most
 
     min(T / 8, a quarter of the stability limit, 1 / (2 ratio max|q_ii|)),
 

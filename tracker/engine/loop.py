@@ -1,4 +1,4 @@
-"""The one loop over steps: every sampler, every cost, all that is measured on the way.
+"""The one loop over steps, for every sampler and every cost, with everything that it measures.
 
 Step k uses theta_k, x_k and z_k and gives theta_{k+1}; what is measured at k pairs theta_k with x_k. A trial's working
 state lives in a buffer of its own while a block runs (neighbouring rows of one array would share cache lines between
@@ -172,7 +172,7 @@ def appraise(mode: Any, theta: Array) -> tuple[float, float]:
 def take(
     sampler: Any, state: Any, mode: Any, span: Span, runaway: float, work: Work, streams: Words
 ) -> tuple[int, float, float, int, int, float, float]:
-    """Do what ``stretch`` says."""
+    """Measure and take the steps of a span: the body of ``stretch``, which says what is returned."""
     cost, targets, radius2, theta = mode.cost, mode.targets, mode.radius2, state.theta
     Z, W, point, moments, origin = work.Z, work.W, work.point, work.moments, work.origin
     error, square, inside, arrival, excess, right = 0.0, 0.0, 0, -1, 0.0, 0.0

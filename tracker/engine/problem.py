@@ -1,4 +1,4 @@
-"""A scenario, built: costs with their minimisers, samplers and baselines, the plan of the world, and what is measured."""
+"""Build what the loop needs from a scenario: costs with minimisers, samplers, the plan of the world, the layout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a scenario to measured trials: what the loop is given, and what it leaves.
+"""Simulate trials: prepare what the loop needs, run it block by block, and collect what it measured.
 
 A shard of trials is a pure function of the scenario and the indices of its trials: streams are addressed by
 (role, trial), so nothing depends on workers, on the size of shards or blocks, or on the order in which things finish.

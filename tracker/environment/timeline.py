@@ -1,4 +1,4 @@
-"""Blocks of hidden modes, run-length encoded, and the counts of the chain's visits."""
+"""Give the hidden modes of the trials block by block, run-length encoded, and count the chain's visits."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class Environment:
     def _count(
         self, path: Ints, mode: Ints, length: Ints, completed: NDArray[np.bool_], target: Ints
     ) -> chain.DwellCounts:
-        told = slice(None) if self._plan.Q is not None else slice(0)  # a schedule tells nothing about a chain
+        told = slice(None) if self._plan.Q is not None else slice(0)  # a schedule has no visits to count
         visits = mode[told], length[told], completed[told], target[told]
         return chain.count_dwells(*visits, self._edges, self._plan.modes, path[told], len(self._changes))
 

@@ -1,8 +1,9 @@
-"""What S is worth: the stationary cost J(S), its derivative E[g'D], and the slow motion of S along it.
+"""The stationary cost J(S) as a function of S, its derivative E[g'D], and the slow descent of S along it.
 
 Notes
 -----
-MATH.md section 7(c). With S held fixed, D^ij = d theta / d S(i, j) along the path, for the limit and for the algorithm alike:
+docs/mathematics, "Skew gain".
+With S held fixed, D^ij = d theta / d S(i, j) along the path, for the limit and for the algorithm alike:
 D^ij_{k+1} = D^ij_k - epsilon M h D^ij_k - epsilon E_ij g_k is the derivative of the step of theta. The gradient noise of step k
 does not depend on D_k, so that E[g_k'D^ij_k] = E[grad C(theta_k)'D^ij_k] = d J / d S(i, j), at every epsilon. It is computed as the
 derivative of the stationary moments. In the slow regime, skew_step = o(epsilon), S follows dS(i, j)/d tau = -dJ/dS(i, j).

@@ -1,4 +1,4 @@
-"""A scenario read as theory reads it: quadratic costs that a Markov chain switches, one sampler with a fixed S.
+"""Read a scenario for theory: quadratic costs that a Markov chain switches, and one sampler with a fixed S.
 
 Notes
 -----

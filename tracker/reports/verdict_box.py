@@ -1,4 +1,4 @@
-"""The box on top of a page: did it track, which sampler, can I trust it."""
+"""The box on top of a page: whether it tracked, which sampler is best, and warnings."""
 
 from __future__ import annotations
 

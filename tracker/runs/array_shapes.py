@@ -1,4 +1,4 @@
-"""What the arrays of a run must look like, known before any of them is read: names, types, shapes, and what numbers can be.
+"""The names, types, shapes and ranges that the arrays of a run must have, known before any of them is read.
 
 All of it follows from the table of recorded arrays and the scenario.
 """

@@ -1,4 +1,4 @@
-"""A run for other programs: CSV for anything, a DataTree for ArviZ."""
+"""Export a run: CSV files, or a DataTree for ArviZ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The manifest and the journal: JSON that notices when a byte of it was changed, and types that are what they should be."""
+"""The manifest and the journal of a run: JSON with check digits and checked types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""result.nc: the arrays of a run as one netCDF file, and back, bit for bit."""
+"""Write the arrays of a run to result.nc (netCDF), and read them back bit for bit."""
 
 from __future__ import annotations
 

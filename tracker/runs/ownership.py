@@ -1,8 +1,8 @@
-"""What in a directory is a run's own, proved by its content: only that is ever removed.
+"""Find the files that a run wrote, proved by their content. Only these are ever removed.
 
-A name proves nothing: anybody may have a ``manifest.json``. A directory is a run's if its manifest, or its sweep's, has the
-check digits that only a run writes. What then has one of our names but other content than the run wrote (it was damaged, or
-somebody changed it) is put aside into ``damaged/``, never removed. What has another name stops everything.
+A name proves nothing: anybody may have a ``manifest.json``. A directory belongs to a run if its manifest, or that of its sweep,
+has the check digits that only a run writes. A file with one of our names and other content (damaged, or changed by
+somebody) is moved to ``damaged/``, never removed. A file with any other name makes the command stop.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What of a run that was broken off its successor may trust; the rest is put aside and computed again."""
+"""Decide which parts of an interrupted run can be trusted. The rest is moved aside and computed again."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A run directory while it is written: shards with a journal, one result, and what of it a resumed run may trust.
+"""A run directory while it is written: shards with a journal, then one result.
 
-A shard counts once its line, with the hash of its file, is in the journal. The manifest is the first file of a run, by which
-all that follows is known as its own, and says ``complete`` last.
+A shard counts as finished once the journal has a line with the hash of its file. The manifest is written first, so that
+everything after it is known to belong to the run; its last state is ``complete``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A run directory read back: a finished run with the same arrays, bit for bit, or a reason why not."""
+"""Read a run directory: return the finished run with the same arrays, or say why that is impossible."""
 
 from __future__ import annotations
 

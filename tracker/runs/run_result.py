@@ -30,7 +30,7 @@ class Run:
     Attributes
     ----------
     summary : dict
-        The content of summary.json (DESIGN section 4).
+        The content of summary.json (docs/architecture, "What a run leaves").
     arrays : dict of ndarray
         All results with a leading trial axis; ``summary["hash"]`` is over these.
     path : Path or None

@@ -1,4 +1,4 @@
-"""summary.json: what scripts rely on (DESIGN section 4)."""
+"""summary.json: what scripts rely on (docs/architecture, "What a run leaves")."""
 
 from __future__ import annotations
 

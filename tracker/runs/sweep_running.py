@@ -1,7 +1,7 @@
-"""Carrying out a sweep: its points one after another, each in a run directory of its own, and one result over all.
+"""Carry out a sweep: run its points one after another, each in its own directory, and write one result.
 
-A point that fails or diverges is told at once and the others go on. All points meet the same seed, so that neighbours
-differ by what is swept and not by luck; they share the compiled kernels of one process.
+A point that fails or diverges is reported at once, and the others go on. All points have the same seed, so that neighbours
+differ only by what is swept. They share the compiled kernels of one process.
 """
 
 from __future__ import annotations

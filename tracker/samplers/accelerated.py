@@ -1,4 +1,4 @@
-"""The accelerated non-reversible algorithm with a fixed skew matrix: equation (2) of the paper.
+"""The accelerated non-reversible algorithm with a fixed skew matrix: equation (5) of the paper.
 
 theta_{k+1} = theta_k - epsilon (I + S) grad c(theta_k, z_k) + sqrt(2 epsilon / beta) w_k
 """

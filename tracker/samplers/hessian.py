@@ -3,13 +3,13 @@
 Notes
 -----
 With g = grad c(theta_k, z_k), h = Hess c(theta_k, z_k), E_ij = e_i e_j' - e_j e_i', all right-hand sides at index k
-(eq. alg1 with the corrections of MATH.md section 0):
+(equation (6) of the paper, corrected: docs/mathematics, "Corrected equations"):
 
     theta_{k+1}   = theta_k - epsilon (I + S_k) g + sqrt(2 epsilon / beta) w_k
     D^ij_{k+1}    = D^ij_k - epsilon (I + S_k) h D^ij_k - epsilon E_ij g
     S_{k+1}(i, j) = Proj[ S_k(i, j) - skew_step g'D^ij_k ],  i > j
 
-D can explode where theta does not (FINDINGS.md section 4): beyond max |D| > tangent_limit it is reset to 0 and counted.
+D can explode where theta does not (docs/findings, "Failure modes"): beyond max |D| > tangent_limit it is reset to 0 and counted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The control that learns nothing, on purpose: S is a random walk reflected at its bounds.
+"""A control that cannot learn: S is a random walk reflected at its bounds.
 
 Notes
 -----

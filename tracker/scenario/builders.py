@@ -1,4 +1,4 @@
-"""What the kernels get: plain floats and C-contiguous float64 arrays."""
+"""Build the parameters of the kernels from a scenario: floats and C-contiguous float64 arrays."""
 
 from __future__ import annotations
 

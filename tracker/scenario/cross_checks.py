@@ -1,6 +1,6 @@
-"""What the parts of a scenario must agree on: dimensions, names, the number of modes, times.
+"""Check that the parts of a scenario agree: dimensions, names, the number of modes, times.
 
-Each check looks only at parts that are valid by themselves, so that one problem hides no other.
+Each check reads only parts that are valid alone, so that one problem does not hide another.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a run will cost, before it starts, and the limits on that. A file cannot raise its own limits; flags can."""
+"""Predict what a run will cost, and refuse it over the limits. Flags raise the limits; a file cannot."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _bins(steps: int, per_doubling: int) -> float:
 
 
 def step_nanoseconds(sampler: SamplerKeys, N: int) -> float:
-    """Return the rough time of a step on one core, fitted to the measurements in DESIGN section 2."""
+    """Return the rough time of a step on one core, fitted to docs/architecture, "Speed of a step"."""
     calls = sampler.evaluations
     # one derivative for each entry of S, or the one of the noise
     tangents = 0.3 * N * N * (N * (N - 1) / 2 if (sampler.skew_is == "moving") else 1)

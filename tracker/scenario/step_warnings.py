@@ -1,4 +1,4 @@
-"""Is a step size stable, and in which regime does it stand to the chain: what can be said before a run."""
+"""Say before a run whether each step size is stable, and in which regime it is relative to the chain."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 SLOW, FAST = 0.1, 10.0
 FEW_PLACES = 0.1  # of a sweep over data
-TOO_SMALL = 2.0  # of the radius of a target: a distance beyond which it is hardly ever met
+TOO_SMALL = 2.0  # a spread of more than this many target radii: the target is hardly ever met
 ROUNDING = 1e-12  # 3e-4 / 3e-3 is less than 0.1
 
 

@@ -1,6 +1,6 @@
-"""Is a sampler stable when the chain switches the modes: each mode may be stable alone, and all of them together not.
+"""Say before a run whether a sampler is stable under switching, which can fail although each mode alone is stable.
 
-What is linear on quadratic costs is covered: kinds whose S stands still. Of anything else nothing is said here.
+It covers kinds that are linear on quadratic costs: those whose S stands still. About all others it says nothing.
 """
 
 from __future__ import annotations

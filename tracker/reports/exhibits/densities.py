@@ -1,4 +1,4 @@
-"""Where the iterates are in each mode, against the law that the mode would have alone."""
+"""Exhibit: the distribution of the iterates in each mode, beside the law of that mode alone."""
 
 from __future__ import annotations
 

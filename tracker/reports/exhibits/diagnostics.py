@@ -1,4 +1,4 @@
-"""Can the numbers be trusted: noise against noise, the step against its limit, divergence, resets, speed."""
+"""Exhibit: can the numbers be trusted? Gradient noise, step over its stability limit, divergence, resets, speed."""
 
 from __future__ import annotations
 

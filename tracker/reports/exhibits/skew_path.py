@@ -1,4 +1,4 @@
-"""The path of S, for samplers that move it."""
+"""Exhibit: the path of S, for samplers that move it."""
 
 from __future__ import annotations
 
