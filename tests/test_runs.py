@@ -32,7 +32,7 @@ SWITCHES = 3 * len(SCENARIO.modes)  # at least as many in 6 x 400 steps with thi
 # docs/architecture, "What a run leaves", lists the tables; these are their keys.
 AVERAGE = {"mean", "stderr"}
 SUMMARY = {
-    "": {"scenario", "chain", "regime", "samplers", "cost_every", "hash"},
+    "": {"format", "scenario", "chain", "regime", "samplers", "cost_every", "hash"},
     "scenario": {"name", "sha256", "seed", "trials", "steps"},
     "chain": {"alpha", "modes", "stationary", "switches", "dwell"},
     "dwell": {"mode", "completed", "censored", "mean", "expected", "p_value", "rate_p_value"},
