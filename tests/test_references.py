@@ -11,6 +11,7 @@ from scipy.special import ndtr
 
 import tracker
 from tracker import limits, references
+from tracker.costs.minimisers import global_minimisers
 from tracker.references import lattice
 from tracker.references.lattice import integrate
 from tracker.references.posterior import law_of
@@ -266,6 +267,20 @@ def test_no_well_is_lost(d: int, beta: float):
     assert (found, float(mass @ (gibbs.points - found) ** 2)) == pytest.approx((mean, variance), abs=1e-8)
     for x in (-d, 0.0, d / 2):
         assert law.cdf(0, x) == pytest.approx(np.interp(x, gibbs.points, gibbs.cdf), abs=1e-4)
+
+
+def test_a_well_that_the_search_has_missed_is_found_beyond_its_barrier(monkeypatch):
+    """The search tells of the well at 4 only; the cost at its edges is out of reach, and comes down again at -4."""
+
+    def half(cost, start):
+        found = global_minimisers(cost, start)
+        right = found.wells[:, 0] > 0.0
+        return found._replace(points=found.wells[right], wells=found.wells[right], depths=found.depths[right])
+
+    scenario, mean, variance = double_well(4, 1.5)
+    monkeypatch.setitem(law_of.__globals__, "global_minimisers", half)
+    law = references.posterior(scenario, beta=1.5)
+    assert (law.mean[0], law.covariance[0, 0]) == pytest.approx((mean, variance), abs=1e-8)
 
 
 @pytest.mark.parametrize("beta", [1.0, 30.0, 100.0])

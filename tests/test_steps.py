@@ -363,6 +363,29 @@ def test_the_numbers_of_a_sweep_are_those_of_its_arrays(tmp_path: Path, monkeypa
     assert row.best.error.mean == float(values.min())
 
 
+def test_every_column_of_a_sweep_is_its_own_key_of_the_summaries() -> None:
+    """Each key has a number of its own; a point that failed has none."""
+    sweep = swept(lambda *_: 1.0, {"chain.alpha": [0.001, 0.002, 0.003]}, broken={1: 3, 2: 0})
+    keys = {"median": 7.0, "already": 0.2, "low": 5.0, "high": 12.0, "censored": 0.1, "mean": 8.0}
+    metrics = ("tracking_error", "mean_square_error", "excess_cost", "inside_target")
+    averages = {name: {"mean": 20.0 + n, "stderr": 0.5 + n} for n, name in enumerate(metrics)}
+    averages["recovery_mean"] = {"mean": 8.0, "stderr": 0.3}
+    for outcome in sweep.outcomes:
+        for row in outcome.summary["samplers"] if outcome.summary is not None else ():
+            row.update(recovery=keys, **averages)
+    wanted = {f"recovery_{key}": value for key, value in keys.items() if key != "mean"}
+    wanted |= {"recovery": 8.0, "recovery_stderr": 0.3, "epsilon": 0.01}
+    wanted |= {name: 20.0 + n for n, name in enumerate(metrics)}
+    wanted |= {f"{name}_stderr": 0.5 + n for n, name in enumerate(metrics)}
+    data = sweep.dataset
+    assert set(data) == {*wanted, "diverged", "ratio", "outcome"}
+    for name, value in wanted.items():
+        np.testing.assert_array_equal(data[name], [[value] * 4, [value] * 4, [np.nan] * 4], err_msg=name)
+    np.testing.assert_array_equal(data["diverged"][:, 0], [0.0, 3.0, np.nan])
+    np.testing.assert_array_equal(data["outcome"], [0, 1, 2])
+    np.testing.assert_allclose(data["ratio"][:2, 1], [0.1, 0.2], rtol=1e-12)
+
+
 def test_a_limit_that_takes_seconds_is_left_to_the_page(copies: tracker.Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where every observation has a Hessian of its own, the summary does without; the page does not."""
     from tracker.costs.nearby import Hessians
