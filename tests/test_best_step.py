@@ -12,6 +12,8 @@ from test_limits_moments import random_scenario
 
 import tracker
 from tracker import limits
+from tracker.limits.problem import read
+from tracker.limits.tracking import averaged_error
 from tracker.scenario import with_settings
 from tracker.scenario.checks import checked
 
@@ -81,6 +83,14 @@ def test_where_averaging_is_best_no_step_is(alpha: float) -> None:
         limits.best_step(scenario, "s")
     errors = [naive_error(scenario, e) for e in (1e-4, 1e-3, 1e-2, 1e-1)]
     assert errors == sorted(errors)
+
+
+def test_the_level_of_averaging_is_that_of_ever_smaller_steps() -> None:
+    """Curvatures 1 and 10: theta sits at -9/11 and spreads by 1 / (5.5 beta)."""
+    scenario = two_bowls(0.3, 2.0)
+    level = averaged_error(read(scenario, "s", "best_step"))
+    assert level == pytest.approx(1.0 / 11.0 + ((1.0 + 9.0 / 11.0) ** 2 + (1.0 - 9.0 / 11.0) ** 2) / 2.0, rel=1e-12)
+    assert level == pytest.approx(naive_error(scenario, 1e-7), rel=1e-5)
 
 
 def test_a_valley_above_the_level_of_averaging_is_not_the_best_step() -> None:

@@ -164,6 +164,19 @@ def test_two_needles_far_apart():
     np.testing.assert_allclose(law.cdf(0, [left - width, left, left + width]), ndtr([-1, 0, 1]) / 2, atol=1e-9)
 
 
+def test_a_needle_in_a_wide_law_is_resolved_before_the_lattice_settles():
+    """Half a standard normal, half one of width 1e-3 at 0.3: the wide half alone settles on a lattice that is far too coarse."""
+
+    def f(u):
+        wide, needle = u[:, 0] ** 2 / 2, (u[:, 0] - 0.3) ** 2 / 2e-6 - np.log(1e3)
+        return -np.logaddexp(-wide, -needle)
+
+    law = integrate(f, 1, 10.0, np.array([[0.0], [0.3]]))
+    assert law.mean[0] == pytest.approx(0.15, abs=1e-10)
+    assert law.covariance[0, 0] == pytest.approx(0.5 + 0.5e-6 + 0.15**2, abs=1e-10)
+    assert abs(integrate(f, 1, 10.0).mean[0]) < 1e-9  # control: whoever does not know of the needle loses it
+
+
 def test_data_that_say_nothing_leave_the_prior():
     keys = {
         "means": [[1.0, 0.0, 0.0], [2.0, 0.0, 0.0]],

@@ -125,7 +125,7 @@ WORLDS = {
     "streams": [
         *faults(
             "tracker/streams.py",
-            "test_streams.py -k 'every_stream or indices or continue or published'",
+            "test_streams.py -k 'tail_turns or every_stream or indices or continue or published'",
             ("if height + height > beyond * beyond:", "if height > beyond * beyond:"),
             ("    for _ in range(12):\n", "    for _ in range(11):\n"),
             ("word = _U(role)", "word = _U(role + 1)"),
