@@ -307,6 +307,21 @@ def test_per_gradient_meets_the_chain_that_runs_on() -> None:
     assert line["per_gradient_needs_alpha"] == [0.004]
 
 
+def test_per_gradient_two_that_take_two_each_stand_where_the_chain_ran_on() -> None:
+    """The same number of gradients is no reason to stay at alpha: only one gradient each is."""
+
+    def level(name: str, at: dict[str, Any]) -> float:
+        slopes = {"frozen": 0.0, "oracle": 0.0, "skewed": 100.0, "plain": 200.0}
+        return (0.0 if name == "oracle" else 1.0) + slopes[name] * at["chain.alpha"]
+
+    axes = {"chain.alpha": [0.001, 0.002], "samplers.*.epsilon": [0.01, 0.02]}
+    for gradients, wanted in ((1, 1.2 / 1.1), (2, 1.4 / 1.2)):
+        rows = tuning.tuning(swept(level, axes, gradients={"plain": gradients, "skewed": gradients}))
+        first = next(row for row in rows if row.best.sampler == "plain")
+        assert first.per_gradient is not None
+        assert first.per_gradient.estimate == pytest.approx(wanted)
+
+
 def test_the_json_and_the_terminal_of_a_sweep_hold_the_tuning(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
