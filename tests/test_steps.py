@@ -146,6 +146,21 @@ def test_own_best_steps_are_the_exact_ones(copies: tracker.Run) -> None:
     assert "each at its own best step careful and quick are level (" in shown.caption
 
 
+def test_own_best_steps_name_the_sampler_with_the_least_error() -> None:
+    """The colder one; its error stands over that of the first, the hotter one."""
+    samplers = [
+        {"name": name, "kind": "langevin", "epsilon": 0.01, "beta": b} for name, b in (("hot", 5.0), ("cold", 50.0))
+    ]
+    run = interpreted(two_copies(samplers=samplers, trials=2, steps=30))
+    hot, cold = (limits.best_step(run.scenario, name).mean_square_error for name in ("hot", "cold"))
+    assert cold < 0.9 * hot
+    shown = own_step.own_steps(View(run))
+    assert isinstance(shown, Shown)
+    ratios = [dict(zip(shown.table.columns, row, strict=True))["each at its best step"] for row in shown.table.rows]
+    assert ratios == pytest.approx([1.0, cold / hot], rel=1e-9)
+    assert "each at its own best step cold (" in shown.caption
+
+
 def test_a_best_step_that_is_refused_has_its_reason(copies: tracker.Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> None:
         raise ValueError("best_step: the error still falls at epsilon = 1e-9, so that no step is the best")
@@ -222,6 +237,7 @@ def test_each_sampler_is_tuned_on_its_own_axis() -> None:
     assert (first.best.sampler, first.best.epsilon, first.own) == ("skewed", 0.01, None)
     assert (second.best.sampler, second.best.epsilon) == ("plain", 0.04)
     assert (first.reference, second.tried, second.at_an_end) == ("skewed", (0.01, 0.02, 0.04), True)
+    assert first.at_an_end  # the smallest of those tried
     assert second.own is not None
     assert second.own.estimate == pytest.approx(0.9)
     assert [(step, pair.estimate) for step, pair in second.same] == [

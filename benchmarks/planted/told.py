@@ -7,7 +7,7 @@ from planted.base import faults
 NUMBERS = "test_report_numbers.py -k 'best_of_three or alone or worlds or horizon or survive'"
 BOX = "test_report.py -k 'three_questions or still_is or belong or bounds_and or below_the_minimum or weighs'"
 TRACKED = "test_tracked.py"
-TUNING = "test_steps.py -k 'tuned or allow_for or gradient or refused or own_best or in_words'"
+TUNING = "test_steps.py -k 'tuned or allow_for or gradient or refused or own_best_steps or in_words'"
 SUMMARY = (
     "test_runs.py test_recording.py -k 'test_recording or averages_are or waits_are or left_out or outage or censors'"
 )
