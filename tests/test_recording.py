@@ -10,6 +10,7 @@ import tracker
 from tracker.costs.quadratic import Quadratic
 from tracker.engine.loop import square_error
 from tracker.runs.summary import EXCESS, MEASURED, STEPS, per_step
+from tracker.runs.summary import horizon as mean_visit
 
 WORLD = tracker.parse("""
     name = "bowls"
@@ -62,6 +63,7 @@ def test_the_summary_is_that_of_the_counts(every: tracker.Run) -> None:
     assert waits[:, 0, 0].sum() > 0  # control: some stood inside already
     horizon = int(3 * 200 / (switches + 3))
     assert 1 < horizon < 64  # bins of one step each
+    assert mean_visit(every.problem, every.arrays) == horizon
     mean, count = 0.0, 0
     for mode in waits:
         ended, cut = mode[:, 0].copy(), mode[:, 1]
