@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,6 +83,7 @@ def imports(tree: ast.AST, *, early: bool = True, real: bool = True) -> Iterator
             yield from imports(node, early=early and not inside, real=real)
 
 
+@cache
 def of(path: Path) -> list[Import]:
     return list(imports(ast.parse(path.read_text(encoding="utf-8"))))
 
