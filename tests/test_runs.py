@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import tracker
 from tracker.cli import app
-from tracker.runs import CorruptRun, RunExists, execution, files, open_run
+from tracker.runs import CorruptRun, RunExists, execution, files, netcdf, open_run
 from tracker.runs.result import DIMENSIONS
 from tracker.scenario import reading, with_settings
 
@@ -234,11 +234,11 @@ def test_an_existing_directory_is_refused_and_replaced_only_if_it_is_a_run(tmp_p
 def test_a_half_written_result_never_gets_its_name(
     error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def half(self: Any, path: Path, **_: Any) -> None:
-        Path(path).write_bytes(b"half of a file")
+    def half(path: Path, _: Any) -> None:
+        path.write_bytes(b"half of a file")
         raise error
 
-    monkeypatch.setattr(xarray.Dataset, "to_netcdf", half)
+    monkeypatch.setattr(netcdf, "_write_netcdf", half)
     with pytest.raises(type(error)):
         tracker.run(SCENARIO, tmp_path / "run", 1)
     left = listing(tmp_path / "run")
