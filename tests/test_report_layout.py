@@ -18,10 +18,10 @@ from matplotlib.text import Text
 
 import tracker
 from tracker.reports import one_trial
-from tracker.reports.drawing import figure_bytes
+from tracker.reports.drawing import figure_bytes, lay_out
 from tracker.reports.exhibit import Exhibit
 from tracker.reports.report import exhibits, report
-from tracker.reports.style import LONGEST_NAME, SETTINGS, figure, legend, names_below, shortened
+from tracker.reports.style import LONGEST_NAME, SETTINGS, figure, legend, names_below, shortened, without_warnings
 from tracker.reports.verdict import smallest
 from tracker.reports.view import View
 
@@ -75,8 +75,8 @@ def overlap(one: np.ndarray, other: np.ndarray) -> bool:
 
 def faults(fig: Figure) -> list[str]:
     """What is wrong with the places of texts and axes, after drawing."""
-    figure_bytes(fig, "svg")  # lays it out
-    with mpl.rc_context(SETTINGS):
+    with mpl.rc_context(SETTINGS), without_warnings():
+        lay_out(fig)
         FigureCanvasAgg(fig).draw()
     texts = shown_texts(fig)
     boxes = [corners(text) for text in texts]

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray
+from interpreting import interpreted
 from typer.testing import CliRunner
 
 import tracker
+from tracker import problem
 from tracker.cli import app
 from tracker.runs import CorruptRun, RunExists, execution, files, netcdf, open_run
 from tracker.runs.result import DIMENSIONS
@@ -417,9 +419,13 @@ epsilon = 0.002
 """
 
 
-def test_modes_of_different_families_run_together() -> None:
-    run = tracker.run(tracker.parse(MIXED), executor=1)
+def test_modes_of_different_families_run_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interpreted with the baselines, and compiled without: each of them would take as long to compile as the sampler."""
+    run = interpreted(tracker.parse(MIXED))
     check_summary(run)
+    monkeypatch.setattr(problem, "BASELINES", {})
+    compiled = tracker.run(tracker.parse(MIXED), executor=1)
+    np.testing.assert_allclose(compiled.arrays["theta"][:, 0], run.arrays["theta"][:, 0], rtol=1e-9, atol=1e-9)
     assert set(np.unique(run.arrays["mode"])) == {0, 1, 2}
     assert all(row["diverged"] == 0 for row in run.summary["samplers"])
     assert all(dwell["completed"] > 0 for dwell in run.summary["chain"]["dwell"])
