@@ -155,7 +155,7 @@ def test_own_best_steps_name_the_sampler_with_the_least_error() -> None:
     run = interpreted(two_copies(samplers=samplers, trials=2, steps=30))
     hot, cold = (limits.best_step(run.scenario, name).mean_square_error for name in ("hot", "cold"))
     assert cold < 0.9 * hot
-    shown = own_step.own_steps(View(run))
+    shown = own_best_step.own_steps(View(run))
     assert isinstance(shown, Shown)
     ratios = [dict(zip(shown.table.columns, row, strict=True))["each at its best step"] for row in shown.table.rows]
     assert ratios == pytest.approx([1.0, cold / hot], rel=1e-9)

@@ -36,7 +36,9 @@ FRAME = 2_000_000  # bytes of names, coordinates and tables
 BEST_PACKING = 1100  # times: more than deflate can do
 SMALL = 1_000_000  # bytes
 # no fill value: nan is a result here, and must keep its bits
-PACKED = {"zlib": True, "complevel": 1, "fletcher32": True, "_FillValue": None}
+PACKED = {"chunks": True, "compression": "gzip", "compression_opts": 1, "fletcher32": True}
+# netCDF's words for an axis without coordinates
+NO_COORDINATES = "This is a netCDF dimension but not a netCDF variable."
 
 
 def array_hash(arrays: Arrays) -> str:
@@ -58,19 +60,45 @@ def write_result(path: Path, dataset: xarray.Dataset, rows: Rows, expected_hash:
 
     def write(temporary: Path) -> None:
         try:
-            dataset.to_netcdf(
-                temporary,
-                engine="h5netcdf",
-                encoding=dict.fromkeys(
-                    (row.stored_name for row in rows if row.stored_name in dataset.data_vars), PACKED
-                ),
-            )
+            _write_netcdf(temporary, dataset)
         except RuntimeError as error:  # HDF5 says so when it cannot close a file on a full disk
             raise OSError(errno.EIO, f"could not be written ({error})", str(path)) from error
         if stored_hash(temporary, rows) != expected_hash:
             raise OSError(errno.EIO, "did not read back as it was written", str(path))
 
     atomic_files.write_with(path, write)
+
+
+def _write_netcdf(path: Path, dataset: xarray.Dataset) -> None:
+    """Write a netCDF-4 file of axes, arrays and attributes: an HDF5 file whose axes are scales with numbers.
+
+    It is what ``dataset.to_netcdf`` writes, in an eighth of the time, which each point of a sweep would take.
+    """
+    import h5py
+
+    number = {axis: np.int32(n) for n, axis in enumerate(dataset.sizes)}
+    with h5py.File(path, "w", track_order=True) as file:
+        file.attrs.update(dataset.attrs)
+        for axis, size in dataset.sizes.items():
+            if axis in dataset.coords:
+                labels = dataset.coords[axis].to_numpy()
+                scale = file.create_dataset(axis, data=labels.astype(object) if labels.dtype.kind == "U" else labels)
+                scale.make_scale(axis)
+            else:
+                scale = file.create_dataset(axis, (size,), ">f4")
+                scale.make_scale(f"{NO_COORDINATES}{size:10d}")
+            scale.attrs["_Netcdf4Dimid"] = number[axis]
+        for name, array in dataset.data_vars.items():
+            values = array.to_numpy()
+            words = values.dtype.kind == "U"
+            stored = file.create_dataset(
+                name, data=values.astype(object) if words else values, **({} if words else PACKED)
+            )
+            stored.attrs.update(array.attrs)
+            stored.attrs["_Netcdf4Coordinates"] = [number[axis] for axis in array.dims]
+            stored.attrs["_Netcdf4Dimid"] = number[array.dims[0]]
+            for place, axis in enumerate(array.dims):
+                stored.dims[place].attach_scale(file[axis])
 
 
 def read_result(path: Path, scenario: Scenario, expected: Shapes) -> tuple[dict[str, NDArray[Any]], World | None]:
