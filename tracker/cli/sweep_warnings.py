@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tracker.runs.sweep_points import Point
 
 MOST_LINES = 10
-MOST_SECONDS = 10.0  # for the limits of costs that are not quadratic, which may take half a second a point
+MOST_SECONDS = 1.0  # for the limits of costs that are not quadratic, which take some 10 ms a point
 
 
 def warnings_of(points: Sequence[Point]) -> list[list[str]]:

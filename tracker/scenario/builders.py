@@ -129,15 +129,14 @@ def default_radius(cost: Any, points: list[Array]) -> float:
 
     Modes that share a minimiser say nothing about how near is near; nan if all do, or there is one mode.
     """
-    places = [[measured(cost, point) for point in minimisers] for minimisers in points]
-    smallest = np.inf
-    for i, here in enumerate(places):
-        for there in places[:i]:
-            for a in here:
-                for b in there:
-                    distance = float(np.linalg.norm(twins(cost, a) - b, axis=1).min())
-                    if distance > SAME_PLACE * (1.0 + float(np.abs(a).max())):
-                        smallest = min(smallest, distance)
+    places = [np.array([measured(cost, point) for point in minimisers]) for minimisers in points]
+    before, smallest = places[0], np.inf
+    for here in places[1:]:
+        for a in here:
+            distances = np.linalg.norm(twins(cost, a)[:, np.newaxis] - before, axis=2).min(axis=0)
+            apart = distances[distances > SAME_PLACE * (1.0 + float(np.abs(a).max()))]
+            smallest = min(smallest, float(apart.min(initial=np.inf)))
+        before = np.concatenate([before, here])
     return smallest / 4 if np.isfinite(smallest) else float("nan")
 
 

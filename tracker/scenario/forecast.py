@@ -20,7 +20,8 @@ DESCENTS, CALLS, CALL = (
     60,
     10_000,
 )  # of the search for minimisers: at least; gradients in each; what one takes anyway
-MOST_SEARCH = 1e11  # terms: a few minutes
+MOST_SEARCH = 1e10  # terms: a few minutes
+STEPS_OF_A_TERM = 10  # it takes as long as these
 # Fitted to what benchmarks/memory.py measures, in bytes; the arrays themselves are counted, not fitted.
 PROGRAM = 280e6  # the interpreter with all that a run loads, kernels compiled before
 PAGE_MEMORY, PAGE_DISK, PAGE_PER_SAMPLER = 60e6, 0.27e6, 0.063e6  # drawing report.html, and the file
@@ -152,7 +153,10 @@ def search_refusals(scenario: Scenario, limits: Limits) -> list[str]:
         len(values) for address, values in scenario.sweep.items() if address.partition(".")[0] in ("modes", "start")
     ]
     terms = sum(CALL + count for count in (mode.search_size() for mode in scenario.modes) if count)
-    work, most = float(math.prod(swept) * DESCENTS * CALLS * terms), max(MOST_SEARCH, limits.max_steps)
+    work, most = (
+        float(math.prod(swept) * DESCENTS * CALLS * terms),
+        max(MOST_SEARCH, limits.max_steps / STEPS_OF_A_TERM),
+    )
     if work <= most:
         return []
     where = f"{len(scenario.modes)} modes" + (f" at {math.prod(swept)} points" if swept else "")

@@ -63,16 +63,19 @@ def switched_systems(scenario: Scenario) -> list[Switched]:
     if chain is None or not len(scenario.modes) == len(quadratic) > 1:
         return []
     H = np.array([mode.curvature for mode in quadratic], dtype=float)
-    found = []
+    found, known = [], dict[bytes, float]()  # many samplers begin with the same S
     for sampler in scenario.samplers:
         S = skew_matrix(sampler, scenario) if sampler.euler else None
         if S is not None:
-            found.append(_switched(sampler, clipped(sampler, S), H, np.array(chain.Q, dtype=float), chain.alpha))
+            S = clipped(sampler, S)
+            if S.tobytes() not in known:
+                known[S.tobytes()] = min(skew.stability_limit(one, S) for one in H)
+            found.append(_switched(sampler, S, H, np.array(chain.Q, dtype=float), chain.alpha, known[S.tobytes()]))
     return found
 
 
-def _switched(sampler: Any, S: Array, H: Array, Q: Array, alpha: float) -> Switched:
-    epsilon, alone = sampler.epsilon, min(skew.stability_limit(one, S) for one in H)
+def _switched(sampler: Any, S: Array, H: Array, Q: Array, alpha: float, alone: float) -> Switched:
+    epsilon = sampler.epsilon
     if switched_moments.unknowns(len(H), len(S)) > switched_moments.MOST_UNKNOWNS:
         return Switched(sampler.name, epsilon, None, None, None, alone)
     A = (np.eye(len(S)) + S) @ H
