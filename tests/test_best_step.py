@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from test_limits_moments import random_scenario
-from tracker.limits.problem import read
-from tracker.limits.tracking import averaged_error
 
 import tracker
 from tracker import limits
+from tracker.limits.best_constant_step import averaged_error
+from tracker.limits.switched_quadratic import read
 from tracker.scenario import with_settings
 from tracker.scenario.validation import checked
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tracker.skew.choice import _zeroing_rotation
 
 from tracker import skew
+from tracker.skew.optimal_skew import _zeroing_rotation
 
 IDENTITY = 1e-12
 SPECTRUM = 1e-10  # real parts of the optimal spectrum, relative to their mean

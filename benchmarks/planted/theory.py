@@ -76,7 +76,7 @@ THEORY = {
             ("return self.radius < 1.0 and self.abscissa < 0.0", "return self.radius < 1.0"),
             ("            if not margin(bottom) > 0.0:\n", "            if False:\n"),
             (
-                "return min(found, switching.margin(switching.generator(A, Q, problem.ratio), X, N))",
+                "return min(found, switched_moments.margin(switched_moments.generator(A, Q, problem.ratio), X, N))",
                 "return found",
             ),
             ("        here = seen[-1][0] * 10.0 ** (1.0 / PER_DECADE)\n", "        here = seen[-1][0] * 1e3\n"),

@@ -177,7 +177,7 @@ WORLDS = {
             ("bool(growth < 0.0 and abscissa < 0.0), alone)", "bool(abscissa < 0.0), alone)"),
             ("or not self.epsilon < self.alone:", "or self.epsilon < self.alone:"),
             ("        if self.radius >= 1.0:\n", "        if self.radius >= 1.1:\n"),
-            ("switching.generator(A, Q, alpha / epsilon)", "switching.generator(A, Q, epsilon / alpha)"),
+            ("switched_moments.generator(A, Q, alpha / epsilon)", "switched_moments.generator(A, Q, epsilon / alpha)"),
             ("min(skew.stability_limit(one, S) for one in H)", "max(skew.stability_limit(one, S) for one in H)"),
         ),
         *faults(
