@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +25,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-CELLS = 120  # of finite volumes along each axis, N = 2, where Fourier series do not resolve a law
-AGREEMENT = {1: 1e-4, 2: 1e-2}  # of the means of two grids, in units of the resolution: N = 1 is cheap
-ENOUGH = 0.1  # of the resolution: the error of a mean of cells, or of a law that is only looked at from afar
-FROM_AFAR = 1e8  # values of the right-hand side of such a law, some 3 s
+AGREEMENT = {1: 1e-4, 2: 2e-2}  # error of a mean, in units of the resolution: trials see 0.2 of it, and N = 1 is cheap
+ENOUGH = 0.1  # of the resolution: the error of a mean of a law that is only looked at from afar
+FROM_AFAR = 1e9  # products of such a law, some 2 s
 FAINT = 1e-2  # a statistic of a rare mode is looked at in units of this share of its spread over all modes, or its own
 MOST_KERNEL_STEPS = 8192  # of the sampler's own law; beyond, simulation is the cheaper way
 
@@ -153,47 +151,27 @@ def limit_law(
     times: list[float],
     panel: Panel,
     resolution: float = 0.05,
-    near: Law | None = None,
     *,
     precise: bool = True,
 ) -> Law:
-    """The law of the limit: by Fourier series where they resolve the statistics, else by finite volumes where those do.
+    """The law of the limit, as fine as the statistics need.
 
-    near : a law that is like it, whose grid is the first to be tried; without ``precise`` a tenth of the resolution will do
+    Without ``precise`` a tenth of the resolution will do.
 
     Raises
     ------
     OutOfReach
-        If there is no such law, it does not fit into its box, or no method resolves it.
+        If there is no such law, it does not fit into a box, or it is too much work.
     """
     allowed, work = resolution * AGREEMENT[scenario.dimension], None
     if not precise:
         allowed, work = resolution * ENOUGH, FROM_AFAR
-    known = near.coarse if near is not None and near.smooth else None
-    points = len(known.axes[0]) if known is not None else None
     try:
         return density_for_means(
-            scenario, sampler, times, lambda fine, coarse: _apart(panel, fine, coarse), allowed, points, work
+            scenario, sampler, times, lambda fine, coarse: _apart(panel, fine, coarse), allowed, work
         )
     except ValueError as error:
-        why_not = str(error)
-    if not precise and scenario.dimension == 2:
-        raise OutOfReach(why_not)  # cells would take as long again, for a distance that nothing is judged by
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # said below, as a reason
-        try:
-            law = limits.density(scenario, sampler, times, cells=CELLS if scenario.dimension == 2 else None)
-        except ValueError as error:
-            raise OutOfReach(str(error)) from error
-    if law.box_too_small:
-        raise OutOfReach(f"{why_not}; and finite volumes do not fit into a box that can be computed")
-    off = _error_of_cells(panel, law)
-    if not off <= ENOUGH * resolution:
-        raise OutOfReach(
-            f"{why_not}; and {len(law.axes[0])} cells a side are too coarse: a statistic is known to {off:.2g} of its standard "
-            f"deviations only, and {ENOUGH * resolution:.2g} are asked for"
-        )
-    return law
+        raise OutOfReach(str(error)) from error
 
 
 def _apart(panel: Panel, fine: Law, coarse: Law) -> float:
@@ -201,17 +179,6 @@ def _apart(panel: Panel, fine: Law, coarse: Law) -> float:
     nothing = np.zeros(len(panel.modes))  # what the chain alone decides is no matter of grids
     gap = np.abs(of_law(panel, fine, nothing) - of_law(panel, coarse, nothing))
     return float(np.max(gap / [_spread(s, fine) for s in panel.all], initial=0.0))
-
-
-def _error_of_cells(panel: Panel, law: Law) -> float:
-    """The largest estimated error of a statistic, in its standard deviations."""
-    found = [0.0]
-    for s in panel.all:
-        if s.kind in ("stay", "probability"):
-            continue  # the chain alone decides, and cells keep it exactly
-        error = law.expectation_error(lambda *theta, s=s: function(s, theta), s.mode)[0 if s.early else -1]
-        found.append(float(error) / _spread(s, law))
-    return max(found)
 
 
 def _spread(s: Statistic, law: Law) -> float:

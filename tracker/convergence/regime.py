@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tracker.convergence.ladder import Ladder
-    from tracker.limits.law import Law
     from tracker.scenario import Scenario
 
     Array = NDArray[np.float64]
@@ -93,21 +92,18 @@ def density_limits(ladder: Ladder, tell: Callable[[str], None], known: Array | N
     """
     panel = total_panel(ladder.scenario.dimension, ())
     scenario, name = ladder.scenario, ladder.sampler
-    near: Law | None = None
     why_not: dict[str, str] = {}
 
     def values(changed: Scenario | None, which: str) -> Array | None:
-        nonlocal near
         if changed is None:
             why_not[which] = "the average of these costs is no polynomial in the same variables"
             return None
         tell(f"computing the {which} limit")
         try:
-            law = limit_law(changed, name, [ladder.horizon], panel, near=near, precise=known is None)
+            law = limit_law(changed, name, [ladder.horizon], panel, precise=known is None)
         except OutOfReach as reason:
             why_not[which] = str(reason)
             return None
-        near = law
         return of_law(panel, law, np.zeros(0))
 
     chain = scenario.chain

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.limits import finite_volume, kernel_law, spectral
+from tracker.limits import flow_law, kernel_law, spectral
 from tracker.limits.box import automatic_box, edge_mass, read_box, wider
 from tracker.limits.density import density_field, increasing, law_on_grid, refuse_no_density
-from tracker.limits.law import Law
+from tracker.limits.law import ORDER_2, SLOWEST, Law, resampled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 REFINEMENT = 4.0 / 3.0
 WIDENINGS = 4
-MOST_EDGE_MASS = 1e-6
+MOST_EDGE_MASS, MOST_LOST = 1e-6, 2e-5  # by waves, and by flows, which leave out points that hardly hold mass
+MOST_PRODUCTS = 6e9  # of all transitions of a law: some 8 s
+COARSE_WORK = 20_000  # products, about, for each point of the coarse law that shows where mass is
 # The error of both space and time falls at least as points^-4, the order of the steps of time; so what is left on the finer
 # of two grids is at most this share of their difference, where three grids show such a fall.
 FALL = REFINEMENT**-4
@@ -44,38 +46,104 @@ def density_for_means(
     times: ArrayLike,
     apart: Callable[[Law, Law], float],
     allowed: float,
-    points: int | None = None,
     most_work: float | None = None,
 ) -> Law:
-    """Return the law of the limit by Fourier series, on the first grid whose means are right to ``allowed``.
+    """Return the law of the limit, refined until its means are right to ``allowed``; ``times``: one, or its half and itself.
 
-    That is a grid whose means are ``allowed`` apart from a coarser one's; or three grids whose differences fall with order 4 or
-    faster, so that less than ``allowed`` is left on the finest.
-    ``points``: a side, of the first grid, if a similar law is known already. All grids together may take ``most_work`` values
-    of the right-hand side and no more; where the law is surely too narrow for them, it is refused before any work.
+    By Fourier series where they are cheap; else by transitions of the flow, which no steep drift and no narrow law makes
+    dear. ``most_work``: products of the latter, MOST_PRODUCTS if not given.
 
     Raises
     ------
     ValueError
-        Where no grid within reach agrees, or the law does not fit into a box; the message says which.
+        Where nothing within reach agrees, or the law does not fit into a box; the message says which.
     """
     field = density_field(scenario, sampler, "density")
     refuse_no_density(field)
-    at, N = increasing(times, "times"), scenario.dimension
-    sides = finite_volume.trimmed(field, automatic_box(field), float(at[-1]), widenings=0)
-    first = points or spectral.FIRST_POINTS[N]
-    most = spectral.MOST_WORK_FOR_MEANS if most_work is None else most_work
-    refuse_too_narrow(field, sides, at, most)
-    n, left = first, [most]
-    for _ in range(WIDENINGS):
-        law = _agreed(field, sides, at, n, apart, allowed, left)
-        near_edge = max(edge_mass(law.density * law.volume, N), float(law.mass_error.max()))
-        if near_edge <= MOST_EDGE_MASS:
-            return law
-        sides, n = wider(sides), len((law.coarse or law).axes[0])
-    raise ValueError(
-        f"density: mass {near_edge:.2g} lies near the edge of every box tried: the law has no end within reach"
-    )
+    at, N, X = increasing(times, "times"), scenario.dimension, len(field.costs)
+    most = MOST_PRODUCTS if most_work is None else most_work
+    refuse_many_modes(X, N, most)
+    found = flow_law.places(field, automatic_box(field), float(at[-1]))
+    try:
+        return by_waves(field, found.box, at, apart, allowed)
+    except ValueError:
+        return by_flows(field, found, at, apart, allowed, most)
+
+
+def refuse_many_modes(X: int, N: int, most: float) -> None:
+    """Refuse, before any work, so many modes that even the coarse law is too much."""
+    points = flow_law.LOOK_POINTS[N] ** N
+    if X * points * COARSE_WORK > most:
+        raise ValueError(
+            f"density: {X} modes on {points} points are too many: at most {int(most / points / COARSE_WORK)} are allowed"
+        )
+
+
+def by_waves(field: Field, sides: Array, at: Array, apart: Callable[[Law, Law], float], allowed: float) -> Law:
+    """The law by Fourier series, on the first grid whose means are right to ``allowed``.
+
+    That is a grid whose means are ``allowed`` apart from a coarser one's; or three grids whose differences fall with order 4 or
+    faster, so that less than ``allowed`` is left on the finest.
+    """
+    N = len(sides)
+    left = [spectral.MOST_WORK_FOR_MEANS[N]]
+    refuse_too_narrow(field, sides, at, left[0])
+    law = _agreed(field, sides, at, spectral.FIRST_POINTS[N], apart, allowed, left)
+    near_edge = max(edge_mass(law.density * law.volume, N), float(law.mass_error.max()))
+    if near_edge > MOST_EDGE_MASS:
+        raise ValueError(f"density: mass {near_edge:.2g} lies near the edge of the box")
+    return law
+
+
+def by_flows(
+    field: Field, found: flow_law.Places, at: Array, apart: Callable[[Law, Law], float], allowed: float, most: float
+) -> Law:
+    """The law by transitions of the flow, in 16 steps or more and twice as many again until the means are right to ``allowed``.
+
+    Where three numbers of steps show order 2, the leading error is taken off, and two such laws must agree; where they do not,
+    the last one stands as it is, and its error is that of the order that is seen.
+    """
+    horizon, gap = float(at[-1]), np.inf
+    laws: list[Law] = []
+    taken: Law | None = None
+    steps = flow_law.first_steps(field, found, horizon)
+    while steps <= flow_law.MOST_STEPS:
+        try:
+            level = flow_law.level(field, found, horizon / steps)
+        except flow_law.TooLarge as error:
+            raise ValueError(f"density: the law is narrow in a wide box: {error}") from None
+        work = level.entries * (flow_law.BUILDING + steps)
+        if work > most:
+            raise ValueError(
+                f"density: {steps} steps take {work:.1g} products, and {most:.1g} are left of those allowed: the law is narrow "
+                "in a wide box"
+            )
+        most -= work
+        axes = spectral.point_axes(found.box, level.points)
+        rho = flow_law.solve(field, found.box, level, at, steps)
+        law = Law(at, axes[0] if len(axes) == 1 else axes, rho, found.box, field.names, smooth=True)
+        _refuse_lost(law)
+        if laws:
+            before, last = taken, gap
+            gap, coarse = apart(law, laws[-1]), resampled(laws[-1].density, law.density.shape[2:])
+            taken = replace(law, density=np.asarray((4.0 * law.density - coarse) / 3.0))
+            if before is not None:
+                quotient = last / gap if gap > 0.0 else np.inf
+                if quotient > ORDER_2[0] and apart(taken, before) <= allowed:
+                    return replace(taken, coarse=before)
+                if gap / (max(quotient, SLOWEST) - 1.0) <= allowed:
+                    return replace(law, coarse=laws[-1])
+        laws.append(law)
+        steps *= 2
+    raise ValueError(f"density: {flow_law.MOST_STEPS} steps do not resolve the law")
+
+
+def _refuse_lost(law: Law) -> None:
+    near_edge = max(edge_mass(law.density * law.volume, len(law.box)), float(law.mass_error.max()))
+    if not near_edge <= MOST_LOST:
+        raise ValueError(
+            f"density: mass {near_edge:.2g} lies near the edge of the box or beyond: the law has no end within reach"
+        )
 
 
 def points_wanted(field: Field, sides: Array, horizon: float) -> int:
@@ -167,7 +235,7 @@ def algorithm_density_for_means(
     kernel_law.noise_covariances(field)  # refuses before any work
     sides = automatic_box(field) if box is None else read_box(box, N)
     if box is None and field.covariance.any() and np.isfinite(field.beta):
-        sides = finite_volume.trimmed(field, sides, float(at[-1]) * field.epsilon, widenings=0)
+        sides = flow_law.places(field, sides, float(at[-1]) * field.epsilon).box
     for _ in range(WIDENINGS):
         points = kernel_law.points_needed(field, sides, kernel_law.FOR_MEANS_DENSITY)
         kernel_law.refuse_too_long(field, sides, points, int(at[-1]), reach)
