@@ -30,8 +30,11 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 LOOK_STEPS, LOOKS, WIDENINGS = 64, 6, 3  # of the coarse law that shows where mass is; how often, and how often wider
-LOOK_POINTS, LOOK_DENSITY = {1: 512, 2: 128}, 0.5  # a side; of them in the narrowest standard deviation
-AHEAD = 4  # neighbours whose transitions are computed with those that have mass, so that it is done a few times only
+LOOK_POINTS, LOOK_DENSITY = {1: 256, 2: 128}, 0.5  # a side; of them in the narrowest standard deviation
+AHEAD = {
+    1: 64,
+    2: 6,
+}  # neighbours whose transitions are computed with those that have mass, so that it is done a few times only
 SHRINKS = 0.8  # a box that keeps this share of its sides is not trimmed again
 NO_MASS, LITTLE_MASS = 1e-10, 1e-5  # of a point of the coarse law: is never there; need not be resolved
 LEAST_POINTS = {1: 128, 2: 40}
@@ -170,13 +173,15 @@ def _look(field: Field, box: Array, horizon: float) -> Places:
         for mode in range(X):
             held = rho[mode] > NO_MASS
             if not known[mode][held].all():
-                new = np.flatnonzero(_grown(held.reshape(1, *shape[1:]), AHEAD).ravel() & ~known[mode])
+                new = np.flatnonzero(_grown(held.reshape(1, *shape[1:]), AHEAD[N]).ravel() & ~known[mode])
                 known[mode, new] = True
                 mean, V = transition(field, mode, grid[new], h, ROUGHLY_SAME)
                 narrow = (_conditional(V) ** 2 < np.diag(least)).any(axis=1)
                 V[narrow] += least
                 kernels[mode].append((new, _scaled(sparse_kernel(mean, V, axes, REACH[N]))))
-        rho = switch @ np.array([sum(K @ r[own] for own, K in kernels[mode]) for mode, r in enumerate(rho)])
+        rho = switch @ np.array(
+            [sum((K @ r[own] for own, K in kernels[mode]), np.zeros(len(grid))) for mode, r in enumerate(rho)]
+        )
     most = np.maximum(most, rho)
     return Places(box, _grown((most > NO_MASS).reshape(shape)), (most > LITTLE_MASS).reshape(shape))
 

@@ -172,15 +172,13 @@ def points_wanted(field: Field, sides: Array, horizon: float) -> int:
 
 
 def refuse_too_narrow(field: Field, sides: Array, at: Array, most: float) -> None:
-    """Refuse, before any work, a law of which half the points that it wants, and the grid to compare with, take too much."""
+    """Refuse, before any work, a law for which the points that it wants, and the grid to compare with, take too much."""
     wanted, limit = points_wanted(field, sides, float(at[-1])), spectral.MOST_POINTS[len(sides)]
-    half = max(spectral.FIRST_POINTS[len(sides)], wanted // 2)
-    work = spectral.work_for_means(field, sides, int(REFINEMENT * half), at) if REFINEMENT * half <= limit else np.inf
+    n = int(REFINEMENT * max(spectral.FIRST_POINTS[len(sides)], wanted))
+    work = spectral.work_for_means(field, sides, n, at) if n <= limit else np.inf
     if not work <= most:
-        much = f", which take {work:.1g} values of the right-hand side, more than {most:.1g}" if work < np.inf else ""
         raise ValueError(
-            f"density: the law is narrow, or the drift steep, in a wide box: it wants {wanted} points a side, and even half of "
-            f"them are too many{much or f', where {limit} are the most'}"
+            f"density: {n} points a side take {work:.1g} values of the right-hand side, more than {most:.1g}"
         )
 
 
