@@ -10,7 +10,13 @@ from scipy.linalg import expm
 
 from tracker import limits
 from tracker.convergence.statistics import Panel, Statistic, density_panel, function, moment_panel, of_law, of_moments
-from tracker.limits.for_means import algorithm_density_for_means, density_for_means, refuse_algorithm_density
+from tracker.limits.for_means import (
+    MOST_PRODUCTS,
+    OWN_SHARE,
+    algorithm_density_for_means,
+    density_for_means,
+    refuse_algorithm_density,
+)
 from tracker.scenario import initial_law
 
 if TYPE_CHECKING:
@@ -27,7 +33,7 @@ if TYPE_CHECKING:
 
 AGREEMENT = {1: 1e-4, 2: 2e-2}  # error of a mean, in units of the resolution: trials see 0.2 of it, and N = 1 is cheap
 ENOUGH = 0.1  # of the resolution: the error of a mean of a law that is only looked at from afar
-FROM_AFAR = 1e9  # products of such a law, some 2 s
+FROM_AFAR = 0.2  # of the work allowed is allowed for such a law
 FAINT = 1e-2  # a statistic of a rare mode is looked at in units of this share of its spread over all modes, or its own
 MOST_KERNEL_STEPS = 8192  # of the sampler's own law; beyond, simulation is the cheaper way
 
@@ -61,7 +67,9 @@ class OutOfReach(ValueError):
     """No independent law of the limit; the message says why."""
 
 
-def exact_values(ladder: Ladder, tell: Callable[[str], None], resolution: float = 0.05) -> Exact:
+def exact_values(
+    ladder: Ladder, tell: Callable[[str], None], resolution: float = 0.05, work: float = MOST_PRODUCTS
+) -> Exact:
     """Return the exact values, by moments if the costs are quadratic, else by densities as fine as the resolution asks.
 
     Raises
@@ -77,7 +85,7 @@ def exact_values(ladder: Ladder, tell: Callable[[str], None], resolution: float 
     if ladder.scenario.dimension > 2:
         N = ladder.scenario.dimension
         raise OutOfReach(f"costs that are not quadratic have an exact law here for N = 1 and 2 only, and N = {N}")
-    return _by_density(ladder, tell, resolution)
+    return _by_density(ladder, tell, resolution, work)
 
 
 # --- quadratic costs
@@ -132,14 +140,14 @@ def stay_algorithm(ladder: Ladder, rung: int) -> Array:
 # --- other costs, N = 1 and 2
 
 
-def _by_density(ladder: Ladder, tell: Callable[[str], None], resolution: float) -> Exact:
+def _by_density(ladder: Ladder, tell: Callable[[str], None], resolution: float, work: float) -> Exact:
     scenario, T = ladder.scenario, ladder.horizon
     panel = density_panel(scenario.dimension, _names(scenario), halves=ladder.halves)
     tell("computing the limit's law")
     times = [T / 2, T]
-    law = limit_law(ladder.at(len(ladder.steps) - 1), ladder.sampler, times, panel, resolution)
+    law = limit_law(ladder.at(len(ladder.steps) - 1), ladder.sampler, times, panel, resolution, work)
     limit = of_law(panel, law, stay_limit(ladder))
-    laws, why_not = algorithm_laws(ladder, tell, law.box if law.smooth else None)
+    laws, why_not = algorithm_laws(ladder, tell, law.box, work)
     own = np.array([of_law(panel, each, stay_algorithm(ladder, rung)) for rung, each in enumerate(laws)])
     complete = len(laws) == len(ladder.steps)
     return Exact("density", panel, limit, own if complete else None, own[0] if len(own) else None, why_not, law, laws)
@@ -151,6 +159,7 @@ def limit_law(
     times: list[float],
     panel: Panel,
     resolution: float = 0.05,
+    work: float = MOST_PRODUCTS,
     *,
     precise: bool = True,
 ) -> Law:
@@ -163,9 +172,9 @@ def limit_law(
     OutOfReach
         If there is no such law, it does not fit into a box, or it is too much work.
     """
-    allowed, work = resolution * AGREEMENT[scenario.dimension], None
+    allowed = resolution * AGREEMENT[scenario.dimension]
     if not precise:
-        allowed, work = resolution * ENOUGH, FROM_AFAR
+        allowed, work = resolution * ENOUGH, FROM_AFAR * work
     try:
         return density_for_means(
             scenario, sampler, times, lambda fine, coarse: _apart(panel, fine, coarse), allowed, work
@@ -196,17 +205,17 @@ def _spread(s: Statistic, law: Law) -> float:
 
 
 def algorithm_laws(
-    ladder: Ladder, tell: Callable[[str], None], box: Array | None = None
+    ladder: Ladder, tell: Callable[[str], None], box: Array | None = None, work: float = MOST_PRODUCTS
 ) -> tuple[tuple[Law, ...], str]:
     """The algorithm's own law at T / 2 and T, from the largest step down as far as it is within reach, and why no further.
 
-    box : one that holds the limit's law, to begin with
+    box : one that holds the limit's law, to begin with; work : of which the laws of all steps may take OWN_SHARE
     """
     found: list[Law] = []
-    reason = ""
+    reason, left = "", OWN_SHARE * work
     if box is not None and len(box) == 2:
         # Only the whole ladder is of use beyond the largest step, so one that is out of reach is refused before the others.
-        reason = _out_of_reach(ladder, box)
+        reason = _out_of_reach(ladder, box, left)
         ladder = replace(ladder, steps=ladder.steps[:1]) if reason else ladder
     for rung, n in enumerate(ladder.steps):
         epsilon = ladder.epsilons[rung]
@@ -214,19 +223,20 @@ def algorithm_laws(
             return tuple(found), f"{n} steps of the algorithm's own law are more than {MOST_KERNEL_STEPS}"
         tell(f"computing the algorithm's law at epsilon = {epsilon:g}")
         try:
-            law = algorithm_density_for_means(ladder.at(rung), ladder.sampler, [n // 2, n], box)
+            law = algorithm_density_for_means(ladder.at(rung), ladder.sampler, [n // 2, n], box, left)
         except ValueError as error:
             return tuple(found), f"at epsilon = {epsilon:g}: {error}"
         box = law.box
+        left -= refuse_algorithm_density(ladder.at(rung), ladder.sampler, n, box, np.inf)
         found.append(law)
     return tuple(found), reason
 
 
-def _out_of_reach(ladder: Ladder, box: Array) -> str:
+def _out_of_reach(ladder: Ladder, box: Array, left: float) -> str:
     """Why the algorithm's own law on this box is too much work at some rung; nothing where it is not."""
     for rung, n in enumerate(ladder.steps):
         try:
-            refuse_algorithm_density(ladder.at(rung), ladder.sampler, n, box)
+            left -= refuse_algorithm_density(ladder.at(rung), ladder.sampler, n, box, left)
         except ValueError as error:
             return f"at epsilon = {ladder.epsilons[rung]:g}: {error}"
     return ""

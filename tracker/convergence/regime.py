@@ -19,6 +19,7 @@ from tracker.chain import stationary_law
 from tracker.convergence.exact import OutOfReach, algorithm_laws, limit_law
 from tracker.convergence.statistics import Panel, Statistic, of_law
 from tracker.convergence.verdict import Distances
+from tracker.limits.for_means import MOST_PRODUCTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,7 +86,9 @@ def quadratic_limits(ladder: Ladder) -> tuple[Three, Array]:
     return Three(*three), np.array(own)
 
 
-def density_limits(ladder: Ladder, tell: Callable[[str], None], known: Array | None = None) -> Others:
+def density_limits(
+    ladder: Ladder, tell: Callable[[str], None], known: Array | None = None, work: float = MOST_PRODUCTS
+) -> Others:
     """The three limits of other costs, N = 1, 2; the averaged one for polynomials in the same variables.
 
     Where the switched one is ``known`` already, the others are only looked at from afar: a tenth of the resolution will do.
@@ -100,7 +103,7 @@ def density_limits(ladder: Ladder, tell: Callable[[str], None], known: Array | N
             return None
         tell(f"computing the {which} limit")
         try:
-            law = limit_law(changed, name, [ladder.horizon], panel, precise=known is None)
+            law = limit_law(changed, name, [ladder.horizon], panel, work=work, precise=known is None)
         except OutOfReach as reason:
             why_not[which] = str(reason)
             return None
@@ -136,10 +139,10 @@ def averaged_scenario(scenario: Scenario) -> Scenario | None:
     return scenario.replace(modes=[modes[0].model_copy(update={"formula": formula})], chain=None)
 
 
-def density_algorithm(ladder: Ladder, tell: Callable[[str], None]) -> tuple[Array, str]:
+def density_algorithm(ladder: Ladder, tell: Callable[[str], None], work: float) -> tuple[Array, str]:
     """The algorithm at the rungs within reach, (rungs, J), by its own law, and why not at all of them."""
     panel = total_panel(ladder.scenario.dimension, ())
-    laws, why_not = algorithm_laws(ladder, tell)
+    laws, why_not = algorithm_laws(ladder, tell, work=work)
     return np.array([of_law(panel, law, np.zeros(0)) for law in laws]), why_not
 
 

@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 FIXED_SKEW = ("langevin", "accelerated")
+NUMBERS = 300  # that a cost is made of: a look at it takes as long again
+
+
+def numbers_of(cost: Any) -> int:
+    """How many numbers a cost is made of, its data among them; its gradient looks at each of them."""
+    return sum(map(numbers_of, cost)) if isinstance(cost, tuple) else int(np.size(cost))
 
 
 @kernel

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker.limits.box import EDGE, wider
+from tracker.limits.field import NUMBERS, numbers_of
 from tracker.limits.kernel_law import sparse_kernel
 from tracker.limits.spectral import initial_density, point_axes
 
@@ -46,12 +47,15 @@ NEARLY = 5e-2  # a column whose sum is further from 1 leads out of the box, and 
 SAME, ROUGHLY_SAME, MOST_SUBSTEPS = 1e-3, 0.1, 128
 FEWEST_STEPS, EASY_SUBSTEPS, EASY = 16, 16, 0.95  # the first number of steps is one whose flows mostly settle so soon
 MOST_STEPS = 4096
-BUILDING = 40  # an entry takes as long to build as to use so often
+CHUNK = 4096  # points whose flows are computed together
+# Work is counted in products of an entry and a mass, about 1e-9 s: an entry takes so many to build, and a point of the grid, or of
+# the coarse law, so many to follow the flow; more where the cost is made of many numbers.
+BUILDING, FLOW = 40, 20_000
 MOST_ENTRIES = 30_000_000  # 0.25 GB, and half as much again while they are built
 
 
 class TooLarge(ValueError):
-    """More entries than are allowed."""
+    """More entries, or more work, than are allowed."""
 
 
 class Places(NamedTuple):
@@ -66,13 +70,14 @@ class Level(NamedTuple):
     """One number of steps: the grid that resolves their noise, and where every point that holds mass goes.
 
     held : for each mode the flat indices of those points; means, covariances : of where they go, (P, N), (P, N, N)
+    work : of the transitions and the steps, in products
     """
 
     points: tuple[int, ...]
     held: list[NDArray[np.int64]]
     means: list[Array]
     covariances: list[Array]
-    entries: float
+    work: float
 
 
 # --- the transition of a mode
@@ -82,12 +87,16 @@ def transition(
     field: Field, mode: int, points: Array, h: float, same: float = SAME, most: int = MOST_SUBSTEPS
 ) -> tuple[Array, Array]:
     """m(h) and V(h) from each of ``points`` (P, N); nan where no number of substeps up to ``most`` settles it to ``same``."""
+    parts = [_settled(field, mode, points[k : k + CHUNK], h, same, most) for k in range(0, max(1, len(points)), CHUNK)]
+    return np.concatenate([mean for mean, _ in parts]), np.concatenate([V for _, V in parts])
+
+
+def _settled(field: Field, mode: int, points: Array, h: float, same: float, most: int) -> tuple[Array, Array]:
     P, N = points.shape
     mean, covariance = np.full((P, N), np.nan), np.full((P, N, N), np.nan)
-    left = np.arange(P)
+    left, count = np.arange(P), 2
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         last = _flow(field, mode, points, h, 1)
-        count = 2
         while len(left) and count <= most:
             m, V = _flow(field, mode, points[left], h, count)
             variance = np.einsum("pii->pi", V)
@@ -226,47 +235,65 @@ def first_steps(field: Field, found: Places, horizon: float) -> int:
     return steps
 
 
-def level(field: Field, found: Places, h: float) -> Level:
-    """The grid for steps of h, and its transitions.
+def following(field: Field, points: float) -> float:
+    """The work of following so many points."""
+    return points * FLOW * (1.0 + max(map(numbers_of, field.costs)) / NUMBERS)
+
+
+def level(field: Field, found: Places, horizon: float, steps: int, most: float) -> Level:
+    """The grid for so many steps, and its transitions.
 
     Raises
     ------
     TooLarge
-        Where the kernels have too many entries.
+        Where they are too many, or the work is more than ``most``; before it is done.
     """
-    N, X = len(found.box), len(field.costs)
+    N, X, h = len(found.box), len(field.costs), horizon / steps
     lengths = found.box[:, 1] - found.box[:, 0]
+    points = _points(field, found, h)
     look = found.any.shape[1]
-    coarse = point_axes(found.box, look)
-    at = np.stack(np.meshgrid(*coarse, indexing="ij"), axis=-1)
-    spreads = [_conditional(field.covariance[None])[0]]
-    for mode in range(X):
-        if found.much[mode].any():
-            V = transition(field, mode, at[found.much[mode]], h)[1]
-            spreads.append(np.nanmin(_conditional(V), axis=0))
-    wanted = lengths * DENSITY[N] / np.min(spreads, axis=0)
-    points = tuple(int(np.ceil(max(n, LEAST_POINTS[N]))) for n in np.minimum(wanted, 1e6))
-    _refuse_entries(float(np.prod(np.array(points, dtype=float))) * found.any.mean() * X)
-    axes = point_axes(found.box, points)
+    _refuse(
+        points, float(np.prod(np.array(points, dtype=float))) * float(found.any.sum(axis=0).mean()), 0.0, steps, most
+    )
     index = np.ix_(*(np.arange(n) * look // n for n in points))
-    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, N)
-    sides = lengths / points
-    held, means, covariances, entries = [], [], [], 0.0
+    held = [np.flatnonzero(found.any[mode][index]) for mode in range(X)]
+    flows = following(field, sum(map(len, held)))
+    _refuse(points, 0.0, flows, steps, most)
+    grid = np.stack(np.meshgrid(*point_axes(found.box, points), indexing="ij"), axis=-1).reshape(-1, N)
+    means, covariances, entries = [], [], 0.0
     for mode in range(X):
-        own = np.flatnonzero(found.any[mode][index])
-        mean, V = transition(field, mode, grid[own], h)
+        mean, V = transition(field, mode, grid[held[mode]], h)
         fine = np.isfinite(mean).all(axis=1) & np.isfinite(V).all(axis=(1, 2))
-        held.append(own[fine])
+        held[mode] = held[mode][fine]
         means.append(mean[fine])
         covariances.append(V[fine])
-        entries += float(np.prod(2 * REACH[N] * np.sqrt(np.einsum("pii->pi", V[fine])) / sides + 1, axis=1).sum())
-    _refuse_entries(entries)
-    return Level(points, held, means, covariances, entries)
+        reached = 2 * REACH[N] * np.sqrt(np.einsum("pii->pi", V[fine])) / (lengths / points) + 1
+        entries += float(np.prod(reached, axis=1).sum())
+    return Level(points, held, means, covariances, _refuse(points, entries, flows, steps, most))
 
 
-def _refuse_entries(entries: float) -> None:
+def _points(field: Field, found: Places, h: float) -> tuple[int, ...]:
+    """Points a side that resolve the start and the noise of a step, wherever there is much mass."""
+    N = len(found.box)
+    at = np.stack(np.meshgrid(*point_axes(found.box, found.any.shape[1]), indexing="ij"), axis=-1)
+    spreads = [_conditional(field.covariance[None])[0]]
+    for mode in range(len(field.costs)):
+        if found.much[mode].any():
+            V = transition(field, mode, at[found.much[mode]], h)[1]
+            spreads.append(np.nanmin(_conditional(V), axis=0, initial=np.inf))
+    wanted = (found.box[:, 1] - found.box[:, 0]) * DENSITY[N] / np.min(spreads, axis=0)
+    return tuple(int(np.ceil(max(n, LEAST_POINTS[N]))) for n in np.minimum(wanted, 1e6))
+
+
+def _refuse(points: tuple[int, ...], entries: float, flows: float, steps: int, most: float) -> float:
+    """The work; refused where it is too much."""
+    work = flows + entries * (BUILDING + steps)
+    grid = " x ".join(map(str, points))
     if entries > MOST_ENTRIES:
-        raise TooLarge(f"transitions with {entries:.2g} entries are needed, more than {MOST_ENTRIES:.2g}")
+        raise TooLarge(f"{steps} steps on {grid} points need {entries:.1g} entries, more than {MOST_ENTRIES:.1g}")
+    if work > most:
+        raise TooLarge(f"{steps} steps on {grid} points take {work:.1g} products, and {most:.1g} are left")
+    return work
 
 
 def _conditional(V: Array) -> Array:

@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 REFINEMENT = 4.0 / 3.0
 WIDENINGS = 4
 MOST_EDGE_MASS, MOST_LOST = 1e-6, 2e-5  # by waves, and by flows, which leave out points that hardly hold mass
-MOST_PRODUCTS = 6e9  # of all transitions of a law: some 8 s
-COARSE_WORK = 20_000  # products, about, for each point of the coarse law that shows where mass is
+MOST_PRODUCTS = 1.5e10  # of all transitions of a law: some 15 s
+OWN_SHARE = 0.2  # of it is allowed for the sampler's own law at all its step sizes
+MOST_OWN_PRODUCTS = OWN_SHARE * MOST_PRODUCTS
+LOOKS = 1.5  # at the whole box, about, until it is seen where mass is
 # The error of both space and time falls at least as points^-4, the order of the steps of time; so what is left on the finer
 # of two grids is at most this share of their difference, where three grids show such a fall.
 FALL = REFINEMENT**-4
@@ -60,9 +62,14 @@ def density_for_means(
     """
     field = density_field(scenario, sampler, "density")
     refuse_no_density(field)
-    at, N, X = increasing(times, "times"), scenario.dimension, len(field.costs)
+    at, X = increasing(times, "times"), len(field.costs)
     most = MOST_PRODUCTS if most_work is None else most_work
-    refuse_many_modes(X, N, most)
+    if (looking := coarse_work(field)) > most:
+        raise ValueError(
+            f"density: {X} modes, or their data, are too many: to see where mass is takes {looking:.1g} products, and {most:.1g} "
+            "are allowed"
+        )
+    most -= looking
     found = flow_law.places(field, automatic_box(field), float(at[-1]))
     try:
         return by_waves(field, found.box, at, apart, allowed)
@@ -70,13 +77,10 @@ def density_for_means(
         return by_flows(field, found, at, apart, allowed, most)
 
 
-def refuse_many_modes(X: int, N: int, most: float) -> None:
-    """Refuse, before any work, so many modes that even the coarse law is too much."""
-    points = flow_law.LOOK_POINTS[N] ** N
-    if X * points * COARSE_WORK > most:
-        raise ValueError(
-            f"density: {X} modes on {points} points are too many: at most {int(most / points / COARSE_WORK)} are allowed"
-        )
+def coarse_work(field: Field) -> float:
+    """The work of finding out where mass is, about."""
+    N = len(field.mean)
+    return LOOKS * flow_law.following(field, len(field.costs) * flow_law.LOOK_POINTS[N] ** N)
 
 
 def by_waves(field: Field, sides: Array, at: Array, apart: Callable[[Law, Law], float], allowed: float) -> Law:
@@ -109,16 +113,10 @@ def by_flows(
     steps = flow_law.first_steps(field, found, horizon)
     while steps <= flow_law.MOST_STEPS:
         try:
-            level = flow_law.level(field, found, horizon / steps)
+            level = flow_law.level(field, found, horizon, steps, most)
         except flow_law.TooLarge as error:
-            raise ValueError(f"density: the law is narrow in a wide box: {error}") from None
-        work = level.entries * (flow_law.BUILDING + steps)
-        if work > most:
-            raise ValueError(
-                f"density: {steps} steps take {work:.1g} products, and {most:.1g} are left of those allowed: the law is narrow "
-                "in a wide box"
-            )
-        most -= work
+            raise ValueError(f"density: the law is narrow in a wide box: {error} of those allowed") from None
+        most -= level.work
         axes = spectral.point_axes(found.box, level.points)
         rho = flow_law.solve(field, found.box, level, at, steps)
         law = Law(at, axes[0] if len(axes) == 1 else axes, rho, found.box, field.names, smooth=True)
@@ -210,18 +208,20 @@ def _agreed(
     raise ValueError(f"density: {n} points a side do not resolve the law: it is narrow in a wide box")
 
 
-def refuse_algorithm_density(scenario: Scenario, sampler: str, steps: int, box: Array) -> None:
-    """Refuse, before any work, the sampler's own law on a box where ``algorithm_density_for_means`` would refuse it."""
+def refuse_algorithm_density(scenario: Scenario, sampler: str, steps: int, box: Array, most: float) -> float:
+    """Refuse, before any work, the sampler's own law where it takes more than ``most`` products; return how many."""
     field = density_field(scenario, sampler, "algorithm_density")
     points = kernel_law.points_needed(field, box, kernel_law.FOR_MEANS_DENSITY)
     kernel_law.refuse_too_many(field, box, points, kernel_law.FOR_MEANS_REACH)
-    kernel_law.refuse_too_long(field, box, points, steps, kernel_law.FOR_MEANS_REACH)
+    return kernel_law.refuse_too_long(field, box, points, steps, kernel_law.FOR_MEANS_REACH, most)
 
 
 def algorithm_density_for_means(
-    scenario: Scenario, sampler: str, steps: ArrayLike, box: ArrayLike | None = None
+    scenario: Scenario, sampler: str, steps: ArrayLike, box: ArrayLike | None = None, most: float = MOST_OWN_PRODUCTS
 ) -> Law:
-    """Return the sampler's own law with means right to about 1e-6; ``box``: one that holds a similar law, to begin with.
+    """Return the sampler's own law with means right to about 1e-6.
+
+    ``box``: one that holds a similar law, to begin with; ``most``: products, at most.
 
     Raises
     ------
@@ -236,7 +236,7 @@ def algorithm_density_for_means(
         sides = flow_law.places(field, sides, float(at[-1]) * field.epsilon).box
     for _ in range(WIDENINGS):
         points = kernel_law.points_needed(field, sides, kernel_law.FOR_MEANS_DENSITY)
-        kernel_law.refuse_too_long(field, sides, points, int(at[-1]), reach)
+        kernel_law.refuse_too_long(field, sides, points, int(at[-1]), reach, most)
         found = kernel_law.solve(field, sides, points, at, reach)
         axes = spectral.point_axes(sides, points)
         law = Law(at, axes[0] if N == 1 else axes, found, sides, field.names, smooth=True)

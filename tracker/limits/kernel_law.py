@@ -32,7 +32,6 @@ FOR_MEANS_DENSITY, FOR_MEANS_REACH = 1.1, 6.8
 LEAST_POINTS = {1: 192, 2: 64}  # a side
 BAND, BAND_ENTRIES = 2048, 2_000_000  # columns of a kernel that are built at once, and entries, at most
 MOST_ENTRIES = 60_000_000  # of the kernels of all modes together: 0.7 GB
-MOST_PRODUCTS = 3e9  # entries times steps, where means will do: some 4 s
 
 
 def noise_covariances(field: Field) -> list[Array]:
@@ -132,14 +131,17 @@ def refuse_too_many(field: Field, box: Array, points: int | tuple[int, ...], rea
         )
 
 
-def refuse_too_long(field: Field, box: Array, points: int | tuple[int, ...], steps: int, reach: float) -> None:
-    """Refuse, before any work, a law for means that would take longer than trials do."""
+def refuse_too_long(
+    field: Field, box: Array, points: int | tuple[int, ...], steps: int, reach: float, most: float
+) -> float:
+    """Refuse, before any work, a law for means that would take longer than trials do; return its products."""
     products = float(kernel_entries(field, box, points, reach)) * steps
-    if products > MOST_PRODUCTS:
+    if products > most:
         raise ValueError(
             f"algorithm_density: {steps} steps of {products / steps:.2g} kernel entries are {products:.2g} products, "
-            f"more than {MOST_PRODUCTS:.2g}: simulation is the cheaper way"
+            f"more than {most:.2g}: simulation is the cheaper way"
         )
+    return products
 
 
 def _kernel(field: Field, mode: int, V: Array, axes: tuple[Array, ...], reach: float) -> Any:
