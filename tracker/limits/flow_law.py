@@ -45,7 +45,7 @@ DENSITY, REACH = {1: 1.2, 2: 0.85}, {1: 7.0, 2: 5.2}
 NEARLY = 5e-2  # a column whose sum is further from 1 leads out of the box, and keeps its sum
 # Of a flow: two numbers of substeps agree to this share of the noise, and for the coarse law; substeps at most.
 SAME, ROUGHLY_SAME, MOST_SUBSTEPS = 1e-3, 0.1, 128
-FEWEST_STEPS, EASY_SUBSTEPS, EASY = 16, 16, 0.95  # the first number of steps is one whose flows mostly settle so soon
+FEWEST_STEPS, EASY_SUBSTEPS, EASY = 8, 16, 0.95  # the first number of steps is one whose flows mostly settle so soon
 MOST_STEPS = 4096
 CHUNK = 4096  # points whose flows are computed together
 # Work is counted in products of an entry and a mass, about 1e-9 s: an entry takes so many to build, and a point of the grid, or of

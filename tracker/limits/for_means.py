@@ -16,7 +16,7 @@ import numpy as np
 from tracker.limits import flow_law, kernel_law, spectral
 from tracker.limits.box import automatic_box, edge_mass, read_box, wider
 from tracker.limits.density import density_field, increasing, law_on_grid, refuse_no_density
-from tracker.limits.law import ORDER_2, SLOWEST, Law, resampled
+from tracker.limits.law import ORDER_2, Law, resampled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,10 +102,10 @@ def by_waves(field: Field, sides: Array, at: Array, apart: Callable[[Law, Law], 
 def by_flows(
     field: Field, found: flow_law.Places, at: Array, apart: Callable[[Law, Law], float], allowed: float, most: float
 ) -> Law:
-    """The law by transitions of the flow, in 16 steps or more and twice as many again until the means are right to ``allowed``.
+    """The law by transitions of the flow, in twice as many steps again and again until the means are right to ``allowed``.
 
-    Where three numbers of steps show order 2, the leading error is taken off, and two such laws must agree; where they do not,
-    the last one stands as it is, and its error is that of the order that is seen.
+    Where three numbers of steps show order 2, the leading error is taken off, and two such laws must agree; otherwise the laws
+    themselves must.
     """
     horizon, gap = float(at[-1]), np.inf
     laws: list[Law] = []
@@ -125,12 +125,10 @@ def by_flows(
             before, last = taken, gap
             gap, coarse = apart(law, laws[-1]), resampled(laws[-1].density, law.density.shape[2:])
             taken = replace(law, density=np.asarray((4.0 * law.density - coarse) / 3.0))
-            if before is not None:
-                quotient = last / gap if gap > 0.0 else np.inf
-                if quotient > ORDER_2[0] and apart(taken, before) <= allowed:
-                    return replace(taken, coarse=before)
-                if gap / (max(quotient, SLOWEST) - 1.0) <= allowed:
-                    return replace(law, coarse=laws[-1])
+            if before is not None and last > ORDER_2[0] * gap and apart(taken, before) <= allowed:
+                return replace(taken, coarse=before)
+            if gap <= allowed:
+                return replace(law, coarse=laws[-1])
         laws.append(law)
         steps *= 2
     raise ValueError(f"density: {flow_law.MOST_STEPS} steps do not resolve the law")
