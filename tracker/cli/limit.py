@@ -30,6 +30,7 @@ def check_file(
     settings: Sequence[str],
     plugins: Sequence[str],
     limits: Mapping[str, float],
+    max_work: float | None,
     out: Path | None,
     workers: int | None,
     json: bool,
@@ -51,11 +52,22 @@ def check_file(
         )
     if refused := search_refusals(scenario, Limits(**limits)):
         raise Refused(REFUSED, *refused)
+    work = {} if max_work is None else {"max_work": max_work}
     with reporter(quiet=quiet) as progress:
         try:
             verdict = apart(
                 lambda: check_limit(
-                    scenario, sampler, ladder, horizon, trials, resolution, path, progress, workers=workers, **limits
+                    scenario,
+                    sampler,
+                    ladder,
+                    horizon,
+                    trials,
+                    resolution,
+                    path,
+                    progress,
+                    workers=workers,
+                    **limits,
+                    **work,
                 )
             )
         except TooManySteps as error:

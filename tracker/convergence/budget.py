@@ -50,7 +50,8 @@ def plan(rungs: Ladder, request: Request) -> str:
     if trials * steps > request.max_steps:
         _refuse(trials, steps, request.max_steps, at_least=least)
     work = f"{'at least ' if least else ''}{trials} trials x {steps} steps = {trials * steps:.3g} steps"
-    return f"{rungs.sampler}: {way} at {len(rungs.steps)} step sizes up to T = {rungs.horizon:g}, then {work}"
+    bound = f" (at most {request.max_work:.2g} products each)" if way == "laws on a grid" else ""
+    return f"{rungs.sampler}: {way}{bound} at {len(rungs.steps)} step sizes up to T = {rungs.horizon:g}, then {work}"
 
 
 def _refuse_large_moments(N: int, X: int) -> None:

@@ -20,6 +20,7 @@ from tracker.chain import stationary_law
 from tracker.convergence.exact_values import OutOfReach, algorithm_laws, limit_law
 from tracker.convergence.statistics import Panel, Statistic, of_law
 from tracker.convergence.verdict import Distances
+from tracker.limits.density_means import MOST_PRODUCTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tracker.convergence.step_ladder import Ladder
-    from tracker.limits.grid_law import Law
     from tracker.scenario import Scenario
 
     Array = NDArray[np.float64]
@@ -87,28 +87,27 @@ def quadratic_limits(ladder: Ladder) -> tuple[Three, Array]:
     return Three(*three), np.array(own)
 
 
-def density_limits(ladder: Ladder, tell: Callable[[str], None], known: Array | None = None) -> Others:
+def density_limits(
+    ladder: Ladder, tell: Callable[[str], None], known: Array | None = None, work: float = MOST_PRODUCTS
+) -> Others:
     """The three limits of other costs, N = 1, 2; the averaged one for polynomials in the same variables.
 
     Where the switched one is ``known`` already, the others are only looked at from afar: a tenth of the resolution will do.
     """
     panel = total_panel(ladder.scenario.dimension, ())
     scenario, name = ladder.scenario, ladder.sampler
-    near: Law | None = None
     why_not: dict[str, str] = {}
 
     def values(changed: Scenario | None, which: str) -> Array | None:
-        nonlocal near
         if changed is None:
             why_not[which] = "the average of these costs is no polynomial in the same variables"
             return None
         tell(f"computing the {which} limit")
         try:
-            law = limit_law(changed, name, [ladder.horizon], panel, near=near, precise=known is None)
+            law = limit_law(changed, name, [ladder.horizon], panel, work=work, precise=known is None)
         except OutOfReach as reason:
             why_not[which] = str(reason)
             return None
-        near = law
         return of_law(panel, law, np.zeros(0))
 
     chain = scenario.chain
@@ -141,10 +140,10 @@ def averaged_scenario(scenario: Scenario) -> Scenario | None:
     return scenario.replace(modes=[modes[0].model_copy(update={"formula": formula})], chain=None)
 
 
-def density_algorithm(ladder: Ladder, tell: Callable[[str], None]) -> tuple[Array, str]:
+def density_algorithm(ladder: Ladder, tell: Callable[[str], None], work: float) -> tuple[Array, str]:
     """The algorithm at the rungs within reach, (rungs, J), by its own law, and why not at all of them."""
     panel = total_panel(ladder.scenario.dimension, ())
-    laws, why_not = algorithm_laws(ladder, tell)
+    laws, why_not = algorithm_laws(ladder, tell, work=work)
     return np.array([of_law(panel, law, np.zeros(0)) for law in laws]), why_not
 
 

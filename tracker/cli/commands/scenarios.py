@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tracker.cli.error_messages import guarded
-from tracker.cli.options import File, Json, MaxDisk, MaxMemory, MaxSteps, Plugins, Quiet, Settings, limits_of
+from tracker.cli.options import File, Json, MaxDisk, MaxMemory, MaxSteps, MaxWork, Plugins, Quiet, Settings, limits_of
 from tracker.cli.program import app
 
 
@@ -90,6 +90,7 @@ def limit(
     json: Json = False,
     quiet: Quiet = False,
     max_steps: MaxSteps = None,
+    max_work: MaxWork = None,
 ) -> None:
     """Check whether a sampler converges weakly to its limit, and whether the engine is that sampler.
 
@@ -117,6 +118,7 @@ def limit(
         settings or [],
         plugins or [],
         limits_of(max_steps, None, None),
+        max_work,
         out,
         workers,
         json,
