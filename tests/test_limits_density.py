@@ -370,7 +370,7 @@ def test_what_is_out_of_scope_names_what_to_use_instead() -> None:
     for tool in (density, algorithm_density):
         for scenario, sampler, words in (
             (three, "classical", "N = 3.*use coupled"),
-            (moving, "a", "hessian sampler, whose S moves; use coupled"),
+            (moving, "a", "hessian sampler, which moves its S; use coupled"),
             (random, "r", "random S.*use coupled"),
             (scheduled, "classical", "schedule.*use tracker.run"),
             (shocked, "classical", "interventions.*use tracker.run"),
