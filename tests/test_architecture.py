@@ -40,7 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "limits": {"scenario", "chain", "skew", "costs", "compiled"},
     "references": {"scenario", "costs", "compiled", "streams", "autocorrelation"},
     "runs": {"scenario", "engine", "metrics", "chain", "skew", "names", "regular_files", "__version__"},
-    "convergence": {"scenario", "engine", "limits", "chain", "skew", "samplers.base"},
+    "convergence": {"scenario", "engine", "limits", "chain", "skew", "costs.facts", "samplers.base"},
     "reports": {
         "metrics", "limits", "references", "convergence", "runs", "scenario", "engine", "chain", "names", "regular_files",
     },

@@ -71,7 +71,7 @@ def exact_values(ladder: Ladder, tell: Callable[[str], None], resolution: float 
     OutOfReach
         Where neither is possible.
     """
-    if all(keys.cost == "quadratic" for keys in ladder.scenario.modes):
+    if ladder.scenario.quadratic:
         try:
             return _by_moments(ladder)
         except ValueError as error:

@@ -3,19 +3,23 @@
 A cost is a ``NamedTuple`` of parameters (floats and C-contiguous arrays, which all threads share and nobody writes to).
 ``value``, ``gradient`` and, for Algorithm 1, ``hessian`` are registered for its type; all else has a default. At step k the
 cost hands out an observation z, and c(theta, z) is unbiased: E c(theta, z) = C(theta), the ``expected`` cost.
+What theory may know of a cost it asks in ``facts.py``; nobody asks for a type.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
+from pydantic import Field
 
 from tracker.compiled import generic, helper
 from tracker.keys import Keys, Matrix, Name, Number, Positive, symmetric
 from tracker.streams import draw_normals
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
@@ -62,6 +66,11 @@ def expected_gradient(cost: Any, theta: Array, out: Array) -> None:
 @generic
 def correct(cost: Any, theta: Array) -> float:  # type: ignore[empty-body]
     """Return the share of the labels that theta gets right, a tie being half right; 0 where there are none."""
+
+
+@generic
+def classes(cost: Any) -> int:  # type: ignore[empty-body]
+    """Return how many different labels ``correct`` looks at; 0 where the cost classifies nothing (interpreted only)."""
 
 
 @generic
@@ -133,6 +142,11 @@ def _nothing_to_get_right(cost: Any, theta: Array) -> float:
     return 0.0
 
 
+@classes.register(object)
+def _no_labels(cost: Any) -> int:
+    return 0
+
+
 @cost_every.register(object)
 def _seldom(cost: Any) -> int:
     return SELDOM
@@ -160,10 +174,6 @@ def _only_itself(cost: Any, point: Array) -> Array:
 
 
 @stored_observations.register(object)
-def _not_stored(cost: Any) -> None:
-    return None
-
-
 @known_minimisers.register(object)
 def _unknown(cost: Any) -> None:
     return None
@@ -210,17 +220,22 @@ def observe_noise(factor: Array, count: int, stream: NDArray[np.uint64], out: Ar
 class Target(Keys):
     """The set around the minimisers that counts as re-acquired."""
 
-    radius: Positive
+    radius: Positive = Field(description="how near to a global minimiser counts as re-acquired")
 
 
 class CostKeys(Keys):
-    """The keys that every [[modes]] table has; ``files`` are those that name a data file beside the scenario."""
+    """The keys that every [[modes]] table has, and what they tell before anything is built.
+
+    ``files`` are the keys that name a data file beside the scenario.
+    """
 
     files: ClassVar[tuple[str, ...]] = ()
 
     name: Name
     cost: str
-    target: Target | None = None
+    target: Target | None = Field(
+        default=None, description="the set around the minimisers that counts as re-acquired: { radius = r }"
+    )
 
     @property
     def dimension(self) -> int:
@@ -231,9 +246,38 @@ class CostKeys(Keys):
         """Return the parameters for the kernels."""
         raise TypeError("a family of costs builds its parameters")
 
+    @property
+    def quadratic(self) -> bool:
+        """Whether ``as_quadratic`` knows what is built."""
+        return False
+
+    @property
+    def has_hessian(self) -> bool:
+        """Whether ``hessian`` is registered for what is built."""
+        return True
+
+    @property
+    def period(self) -> int:
+        """After how many steps the observations repeat themselves; 1 where they never do."""
+        return 1
+
+    def average(self, weights: Sequence[float], modes: Sequence[CostKeys]) -> CostKeys | None:  # noqa: ARG002
+        """Return the mode whose cost is sum_i weights[i] C_i of ``modes``; None where the family cannot write it down."""
+        return None
+
+    def draw_from_prior(self, rng: np.random.Generator) -> tuple[Array, Self] | None:  # noqa: ARG002
+        """Return a parameter drawn from the prior, and the same mode with data drawn from it; None without a prior."""
+        return None
+
     def search_size(self) -> int:
         """Return how many terms a gradient looks at while minimisers are searched for; 0 where they need no search."""
         return 0
+
+
+GradientNoise = Annotated[
+    Number | Matrix | None,
+    Field(description="the covariance of the gradient noise, or one variance for all coordinates"),
+]
 
 
 def noise_covariance(noise: Number | Matrix | None, dimension: int) -> Array:

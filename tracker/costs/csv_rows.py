@@ -1,4 +1,4 @@
-"""Data files beside a scenario: comma-separated numbers under a row of names, read as strictly as a stranger's file deserves.
+"""Data files beside a scenario: comma-separated numbers under a row of names, with strict rules: anybody may have written them.
 
 A ``DataFile`` is the name that a scenario file gives, together with what the file holds; it goes wherever the name goes (a
 changed scenario, another process), so that a scenario never depends on a folder again once it is read.
@@ -33,7 +33,7 @@ MOST_COLUMNS = 1000
 MOST_NUMBERS = 600_000  # rows x columns
 SHOWN = 30  # characters of a cell in a message
 UNREAD = (
-    "is looked for beside the scenario file, but this scenario comes from no file: give costs.table.read_data(path)"
+    "is looked for beside the scenario file, but this scenario comes from no file: give costs.csv_rows.read_data(path)"
 )
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}\.csv")

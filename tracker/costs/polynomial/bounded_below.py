@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracker.costs.polynomial.parser import FormulaError, Polynomial, monomials
+from tracker.costs.polynomial.expanded import Polynomial, monomials
+from tracker.costs.polynomial.parser import FormulaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
