@@ -197,7 +197,7 @@ def test_a_valley_of_minimisers_is_told_from_points(formula: str, alone: bool) -
 
 
 def test_example_1_has_the_published_minima() -> None:
-    """MATH.md section 0 prints both local minima to 1e-8; the first is the global one, by 0.027."""
+    """docs/mathematics, "Corrected equations", has both local minima to 1e-8; the first is the global one, by 0.027."""
     cost, published = mixture(data="stream"), np.array([[0.21577498, 0.56755229], [0.75703036, -0.51718980]])
     for start in ([4, 4], [0.75703036, -0.5171898]):
         found = global_minimisers(cost, np.array(start, dtype=float))

@@ -6,7 +6,6 @@ The truth is the package's own quadratic cost with the same numbers: every resul
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +61,7 @@ def text(mode: str) -> str:
 
 
 @pytest.fixture(autouse=True)
-def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def world(monkeypatch: pytest.MonkeyPatch) -> None:
     """One line: the entry of the table. And no kernel is worth compiling for 40 steps."""
 
     def interpreted(kernel: Kernel[Any, Any], *arguments: Any) -> Any:
@@ -71,7 +70,6 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     monkeypatch.setattr(Kernel, "__call__", interpreted)
     monkeypatch.setitem(COSTS, "bowl", BowlKeys)
-    yield
 
 
 @pytest.fixture
@@ -164,7 +162,7 @@ def test_theory_takes_it_for_what_it_says_it_is() -> None:
 
 def test_what_it_does_not_say_is_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Control: a family that says nothing of its curvature is refused where theory needs it."""
-    monkeypatch.setattr(BowlKeys, "quadratic", property(lambda keys: False))
+    monkeypatch.setattr(BowlKeys, "quadratic", property(lambda _: False))
     bowl = tracker.parse(text(BOWL))
     assert stability_limits(bowl) == []
     assert switched_systems(bowl) == []

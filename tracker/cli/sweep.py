@@ -1,4 +1,4 @@
-"""``tracker sweep``: every point of a scenario with ``[sweep]``, one result over all, a picture and a page."""
+"""``tracker sweep``: run every point of a scenario with ``[sweep]``, and write one result, a picture and a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is allowed in the points of a sweep and probably not meant, told before anything runs."""
+"""Warn, before a sweep runs, of settings that are valid but probably not intended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tracker validate``: what a scenario means and what it would cost, without running it."""
+"""``tracker validate``: tell what a scenario means and what it would cost, without running it."""
 
 from __future__ import annotations
 

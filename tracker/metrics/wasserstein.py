@@ -1,4 +1,4 @@
-"""W1 between a sample and a known law, exactly: the area between two distribution functions."""
+"""Compute W1 between a sample and a known law exactly: the area between the distribution functions."""
 
 from __future__ import annotations
 

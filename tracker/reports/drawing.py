@@ -1,4 +1,4 @@
-"""A figure as text inside a page, or as a file of its own. The same figure gives the same bytes."""
+"""Write a figure into a page or into a file of its own. The same figure gives the same bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of an older version, opened: what they did not measure is not known."""
+"""Open runs of older versions. What they did not measure is null."""
 
 from __future__ import annotations
 

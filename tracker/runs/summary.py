@@ -1,4 +1,4 @@
-"""summary.json: what scripts rely on (DESIGN section 4)."""
+"""summary.json: what scripts rely on (docs/architecture, "What a run leaves")."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tracker.metrics.after_switch import pooled_mean
 from tracker.metrics.averages import final_moments, over_trials, pooled_moments, ratio
 from tracker.metrics.recovery import others, recovery
 from tracker.names import FROZEN, ORACLE
+from tracker.runs.manifest import FORMAT
 from tracker.runs.netcdf import array_hash
 from tracker.runs.step_sizes import steps_over_limits
 from tracker.scenario import classifies, regimes
@@ -60,6 +61,7 @@ def summarise(problem: Problem, arrays: Arrays, seconds: NDArray[np.float64]) ->
         "regime": regimes(scenario),
         "samplers": samplers,
         "cost_every": problem.layout.cost_every,
+        "format": FORMAT,
         "hash": array_hash(arrays),
     }
     return dict(jsonable(summary))

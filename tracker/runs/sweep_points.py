@@ -1,4 +1,4 @@
-"""The points of a sweep: the values of ``[sweep]`` crossed, each a scenario of its own that is valid."""
+"""The points of a sweep: all combinations of the values of ``[sweep]``, each checked as a scenario."""
 
 from __future__ import annotations
 

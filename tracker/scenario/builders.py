@@ -1,4 +1,4 @@
-"""What the kernels get: plain floats and C-contiguous float64 arrays."""
+"""Build the parameters of the kernels from a scenario: floats and C-contiguous float64 arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from tracker.costs.base import classes, measure, measure_size, twins
 from tracker.costs.facts import constant_curvature
 from tracker.costs.minimise.local import NEARBY, curvature, neighbour
 from tracker.costs.minimise.search import Minimisers, global_minimisers
-from tracker.samplers.base import SamplerKeys, SkewKeys
 from tracker.scenario.complaints import ScenarioError, place_of, shown
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tracker.samplers.base import SamplerKeys
     from tracker.scenario.model import Scenario
 
     Array = NDArray[np.float64]
@@ -160,14 +160,15 @@ def initial_law(scenario: Scenario) -> Array:
 def skew_matrix(sampler: SamplerKeys, scenario: Scenario) -> Array | None:
     """Return S_0, shape (N, N), before any clipping; None if it is drawn for each trial."""
     N = scenario.dimension
-    if not isinstance(sampler, SkewKeys):
+    given: Any = getattr(sampler, "skew", None)
+    if sampler.skew_is == "none" or given is None:
         return np.zeros((N, N))
-    if isinstance(sampler.skew, float):
-        return skew.from_pairs([sampler.skew], 2)
-    if sampler.skew == "random":
+    if isinstance(given, float):
+        return skew.from_pairs([given], 2)
+    if given == "random":
         return None
-    if sampler.skew == "optimal":
+    if given == "optimal":
         H = constant_curvature(scenario.modes[0].build())
         assert H is not None  # another mode was refused
         return np.ascontiguousarray(skew.optimal(H))
-    return np.array(sampler.skew, dtype=float)
+    return np.array(given, dtype=float)

@@ -1,4 +1,4 @@
-"""A cost close to a point: its curvature, and how the gradients and Hessians of single observations scatter."""
+"""A cost near a point: its curvature, and the spread of gradients and Hessians over observations."""
 
 from __future__ import annotations
 

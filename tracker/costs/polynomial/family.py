@@ -1,9 +1,9 @@
-"""What a scenario file says of a polynomial cost: its keys, and the parameters built from them.
+"""The keys of a polynomial cost in a scenario file, and the parameters built from them.
 
 Notes
 -----
 C(theta) = p(u), u = basis theta (u = theta without ``basis``), c(theta, z) = C(theta) + z'theta, z ~ N(0, Sigma).
-``monomials.py`` evaluates p and its derivatives.
+``monomials`` evaluates p and its derivatives.
 """
 
 from __future__ import annotations
