@@ -20,9 +20,7 @@ from tracker.streams import draw_normals
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array, Words
 
 
 SELDOM = 17  # steps between two looks at a cost that takes long: few enough for averages, a prime against accidents
@@ -49,7 +47,7 @@ def observation_size(cost: Any) -> int:  # type: ignore[empty-body]
 
 
 @generic
-def observe(cost: Any, k: int, count: int, stream: NDArray[np.uint64], out: Array) -> None:
+def observe(cost: Any, k: int, count: int, stream: Words, out: Array) -> None:
     """Write the observations of steps k, ..., k + count - 1 to the rows of ``out`` (>= count, >= observation_size)."""
 
 
@@ -123,7 +121,7 @@ def _no_observation(cost: Any) -> int:
 
 
 @observe.register(object)
-def _observe_nothing(cost: Any, k: int, count: int, stream: NDArray[np.uint64], out: Array) -> None:
+def _observe_nothing(cost: Any, k: int, count: int, stream: Words, out: Array) -> None:
     return
 
 
@@ -201,7 +199,7 @@ def noise_factor(covariance: Array) -> Array:
 
 
 @helper
-def observe_noise(factor: Array, count: int, stream: NDArray[np.uint64], out: Array) -> None:
+def observe_noise(factor: Array, count: int, stream: Words, out: Array) -> None:
     """Write ``count`` draws of z = factor n, n standard normal, to the rows of ``out``."""
     size, rank = factor.shape
     n = np.empty(count * rank)

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array
 
 LARGEST_DATA = 10_000_000  # bytes
 MOST_COLUMNS = 1000

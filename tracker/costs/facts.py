@@ -10,9 +10,7 @@ from tracker.compiled import generic
 from tracker.costs.base import known_minimisers, observation_size
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array
 
 
 @generic

@@ -33,9 +33,7 @@ from tracker.costs.facts import ReducedLaw, additive_noise, constant_curvature, 
 from tracker.keys import Matrix, Vector, symmetric, together
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array, Words
 
 
 FEW = 2  # coordinates, with which a value takes less than a tenth of a step
@@ -93,7 +91,7 @@ def _observation_size(cost: Quadratic) -> int:
 
 
 @observe.register(Quadratic)
-def _observe(cost: Quadratic, k: int, count: int, stream: NDArray[np.uint64], out: Array) -> None:
+def _observe(cost: Quadratic, k: int, count: int, stream: Words, out: Array) -> None:
     observe_noise(cost.noise, count, stream, out)
 
 

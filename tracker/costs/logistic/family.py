@@ -24,9 +24,7 @@ from tracker.keys import MAX_DIMENSION, Count, Keys, Number, Positive, Several, 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array
 
 __all__ = ["Logistic", "LogisticKeys"]
 

@@ -36,9 +36,7 @@ from tracker.costs.minimise.descent import value_and_gradient
 from tracker.streams import draw_index
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array, Words
 
 CLASSES = 2
 NEWTON_STEPS, HALVINGS = 100, 60
@@ -115,7 +113,7 @@ def _one_index(cost: Logistic) -> int:
 
 
 @observe.register(Logistic)
-def _observe(cost: Logistic, k: int, count: int, stream: NDArray[np.uint64], out: Array) -> None:
+def _observe(cost: Logistic, k: int, count: int, stream: Words, out: Array) -> None:
     for i in range(count):
         out[i, 0] = draw_index(stream, cost.labels.size)
 

@@ -12,9 +12,7 @@ from tracker.costs.minimise.descent import FLAT, TIE, Descent, expected_hessian,
 from tracker.streams import OBSERVATIONS, entropy_words, seed_stream
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array
 
 NEARBY = 1e-2  # how far away the next minimiser is looked for, in units of 1 + |theta|
 DRAWS = 4096  # of observations that cannot be listed

@@ -22,9 +22,7 @@ from tracker.keys import MAX_DIMENSION, Count, Matrix, Positive, Series, Several
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array
 
 __all__ = ["FullMixture", "Mixture", "MixtureKeys", "observations", "posterior_law"]  # the last two register
 

@@ -31,9 +31,7 @@ from tracker.costs.base import (
 from tracker.exponential import LOWEST, exponential
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array
 
 STREAM, SWEEP, SHUFFLE = range(3)  # where observations come from
 

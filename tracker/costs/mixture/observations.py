@@ -12,9 +12,7 @@ from tracker.costs.mixture.likelihood import SHUFFLE, STREAM, SWEEP, FullMixture
 from tracker.streams import draw_bits, draw_index, draw_normals
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array, Words
 
 _ONE = np.uint64(1)
 
@@ -25,7 +23,7 @@ def _one_number(cost: Mixture) -> int:
 
 
 @observe.register(Mixture)
-def _observe(cost: Mixture, k: int, count: int, stream: NDArray[np.uint64], out: Array) -> None:
+def _observe(cost: Mixture, k: int, count: int, stream: Words, out: Array) -> None:
     # one observation after the other, so that the numbers do not depend on how the steps are cut into chunks
     if cost.source == SWEEP:
         t = k % cost.data.size
@@ -59,7 +57,7 @@ def _nothing(cost: FullMixture) -> int:
 
 
 @observe.register(FullMixture)
-def _observe_nothing(cost: FullMixture, k: int, count: int, stream: NDArray[np.uint64], out: Array) -> None:
+def _observe_nothing(cost: FullMixture, k: int, count: int, stream: Words, out: Array) -> None:
     return
 
 

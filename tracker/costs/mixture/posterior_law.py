@@ -23,9 +23,7 @@ from tracker.costs.facts import ReducedLaw, label_exchange, reduced_law
 from tracker.costs.mixture.likelihood import Mixture, along
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array
 
 PLANE = 2  # coordinates of which the likelihood knows
 SLIVER = 1e-9  # a direction whose share of the variance is below this is rounding

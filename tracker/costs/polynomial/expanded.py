@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Vector = NDArray[np.float64]
+    from tracker.array_types import Array, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,15 +25,15 @@ class Polynomial:
         None of them zero; the zero polynomial has no terms.
     """
 
-    exponents: NDArray[np.int64]
-    coefficients: Vector
+    exponents: Integers
+    coefficients: Array
 
     @property
     def degree(self) -> int:
         """Total degree; 0 for a constant and for the zero polynomial."""
         return int(self.exponents.sum(axis=1).max(initial=0))
 
-    def value(self, points: ArrayLike) -> Vector:
+    def value(self, points: ArrayLike) -> Array:
         """Values, shape (M,), at points of shape (M, N)."""
         return self.coefficients @ monomials(self.exponents, np.asarray(points, np.float64))
 
@@ -45,7 +45,7 @@ class Polynomial:
         return Polynomial(lowered, (self.coefficients * power)[power > 0])
 
 
-def monomials(exponents: NDArray[np.int64], points: Vector) -> Vector:
+def monomials(exponents: Integers, points: Array) -> Array:
     """theta^e for every row of exponents and every point, shape (terms, M)."""
     powers = np.ones((int(exponents.max(initial=0)) + 1, *points.T.shape))
     for k in range(1, len(powers)):

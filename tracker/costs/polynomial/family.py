@@ -21,11 +21,8 @@ from tracker.keys import MAX_DIMENSION, Matrix, together
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.costs.polynomial.expanded import Polynomial
-
-    Array = NDArray[np.float64]
 
 __all__ = ["PolynomialCost", "PolynomialInBasis", "PolynomialKeys"]
 

@@ -29,10 +29,7 @@ from tracker.costs.base import (
 from tracker.costs.facts import ReducedLaw, additive_noise, common_fields, reduced_law
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Index = NDArray[np.int64]
+    from tracker.array_types import Array, Integers, Words
 
 
 class Terms(NamedTuple):
@@ -41,10 +38,10 @@ class Terms(NamedTuple):
     Term t is coefficients[t] times the product of u[factors[i]], i = starts[t], ..., starts[t + 1] - 1.
     """
 
-    rows: Index
+    rows: Integers
     coefficients: Array
-    starts: Index
-    factors: Index
+    starts: Integers
+    factors: Integers
 
 
 class PolynomialCost(NamedTuple):
@@ -197,7 +194,7 @@ def _observation_size(cost: PolynomialCost) -> int:
 
 
 @observe.register(PolynomialCost)
-def _observe(cost: PolynomialCost, k: int, count: int, stream: NDArray[np.uint64], out: Array) -> None:
+def _observe(cost: PolynomialCost, k: int, count: int, stream: Words, out: Array) -> None:
     observe_noise(cost.noise, count, stream, out)
 
 
