@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracker.costs.polynomial.bounded_below import _form_sign, unbounded_below
-from tracker.costs.polynomial.parser import FormulaError, Polynomial, parse
+from tracker.costs.polynomial.expanded import Polynomial
+from tracker.costs.polynomial.parser import FormulaError, parse
 
 IDENTITY = 1e-12  # relative to the sum of |terms|, which is what rounding is relative to
 DIFFERENCE = 1e-7  # central differences with step 1e-5

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 import tracker
-from tracker import problem
 from tracker.cli import app
+from tracker.engine import problem
 from tracker.engine.simulate import prepare
 from tracker.runs import RunDiffers, workers
 from tracker.scenario.plugins import PluginError

@@ -89,14 +89,14 @@ def test_the_noise_is_the_quantile_of_perfect_samples() -> None:
 
 def test_the_noise_of_many_trials_is_scaled_from_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond ``RESAMPLED`` trials the quantile is that of smaller samples, divided by the root: here 800 from 50."""
-    from tracker.convergence import distances
+    from tracker.convergence import law_bounds
 
     x = np.linspace(-8.5, 8.5, 4001)
     rng = np.random.default_rng(78)
     fresh = np.quantile([w1(rng.standard_normal(800), x, ndtr(x)) for _ in range(400)], 0.95)
-    monkeypatch.setattr(distances, "RESAMPLED", 50)
-    assert distances.w1_quantile(ndtr(x), x, 800) == pytest.approx(fresh, rel=0.1)
-    assert distances.w1_quantile(ndtr(x), x, 50) > 3.0 * fresh  # control
+    monkeypatch.setattr(law_bounds, "RESAMPLED", 50)
+    assert law_bounds.w1_quantile(ndtr(x), x, 800) == pytest.approx(fresh, rel=0.1)
+    assert law_bounds.w1_quantile(ndtr(x), x, 50) > 3.0 * fresh  # control
 
 
 def test_effective_draws_of_visits_that_come_and_go() -> None:

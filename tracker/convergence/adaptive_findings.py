@@ -16,6 +16,7 @@ import numpy as np
 
 from tracker import limits
 from tracker.convergence.trials import built, rung_seed
+from tracker.costs.facts import additive_noise
 from tracker.engine import simulate
 from tracker.limits.coupled_paths import cost_hessians
 from tracker.limits.drift_field import cost_gradients
@@ -76,10 +77,8 @@ def triple(ladder: Ladder, trials: int) -> Triple:
         bounds=keys.skew_bounds,
     )
     groups = (path.theta[0], path.tangent[0].ravel(), to_pairs(path.skew[0]))
-    noisy = bool(np.any(getattr(cost, "noise", np.zeros(0)))) or scenario.modes[0].cost not in (
-        "quadratic",
-        "polynomial",
-    )
+    F = additive_noise(cost, N)
+    noisy = F is None or bool(F.any())
     rungs = [_rung(ladder, rung, trials if noisy else 1) for rung in range(len(ladder.steps))]
     scale = np.concatenate([np.full(len(g), max(float(np.abs(g).max(initial=0.0)), 1e-12)) for g in groups])
     stderr = [r.std(axis=0, ddof=1) / np.sqrt(len(r)) if len(r) > 1 else np.zeros(r.shape[1]) for r in rungs]

@@ -35,7 +35,7 @@ def plan(rungs: Ladder, request: Request) -> str:
         If that is more than the limits allow.
     """
     N, X = rungs.scenario.dimension, len(rungs.scenario.modes)
-    quadratic = all(keys.cost == "quadratic" for keys in rungs.scenario.modes)
+    quadratic = rungs.scenario.quadratic
     if rungs.adaptive or not (quadratic or N <= 2):
         way = "coupled paths"
         cut, trials, _ = affordable(rungs, request.trials)

@@ -82,7 +82,7 @@ def _nearer(rungs: Ladder, name: str, nearest: str) -> tuple[str, ...]:
 
 
 def _exact(rungs: Ladder, tell: Callable[[str], None], work: float) -> tuple[Three, Array, str, dict[str, str]]:
-    if all(keys.cost == "quadratic" for keys in rungs.scenario.modes):
+    if rungs.scenario.quadratic:
         return (*three_limits.quadratic_limits(rungs), "moments", {})
     if rungs.scenario.dimension > 2:
         raise ScenarioError(

@@ -77,7 +77,7 @@ def exact_values(
     OutOfReach
         Where neither is possible.
     """
-    if all(keys.cost == "quadratic" for keys in ladder.scenario.modes):
+    if ladder.scenario.quadratic:
         try:
             return _by_moments(ladder)
         except ValueError as error:

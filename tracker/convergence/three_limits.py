@@ -131,13 +131,11 @@ def left_out(why_not: dict[str, str]) -> list[str]:
 
 def averaged_scenario(scenario: Scenario) -> Scenario | None:
     """Return the scenario with the one cost sum_i pi_i C_i; None where it cannot be written down."""
-    modes = scenario.modes
-    alike = {(keys.cost, getattr(keys, "variables", None), getattr(keys, "basis", None)) for keys in modes}
-    if scenario.chain is None or len(alike) > 1 or modes[0].cost != "polynomial":
+    if scenario.chain is None:
         return None
     pi = stationary_law(np.array(scenario.chain.Q))
-    formula = " + ".join(f"{float(p):.17f}*({keys.formula})" for p, keys in zip(pi, modes, strict=True))  # type: ignore[attr-defined]
-    return scenario.replace(modes=[modes[0].model_copy(update={"formula": formula})], chain=None)
+    average = scenario.modes[0].average(pi.tolist(), scenario.modes)
+    return None if average is None else scenario.replace(modes=[average], chain=None)
 
 
 def density_algorithm(ladder: Ladder, tell: Callable[[str], None], work: float) -> tuple[Array, str]:

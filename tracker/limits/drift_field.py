@@ -14,9 +14,8 @@ import numpy as np
 
 from tracker.chain import transition_matrix
 from tracker.compiled import kernel
-from tracker.costs.base import expected, expected_gradient, observation_size
-from tracker.costs.polynomial.monomials import PolynomialCost
-from tracker.costs.quadratic import Quadratic
+from tracker.costs.base import expected, expected_gradient
+from tracker.costs.facts import additive_noise
 from tracker.scenario.builders import initial_law, skew_matrix
 
 if TYPE_CHECKING:
@@ -98,10 +97,8 @@ class Field:
 
     def gradient_covariance(self, mode: int) -> Array | None:
         """Sigma_i, shape (N, N), of the gradient noise; None where it is not Gaussian and the same at every theta."""
-        cost = self.costs[mode]
-        if isinstance(cost, (Quadratic, PolynomialCost)):
-            return np.asarray(cost.noise @ cost.noise.T)
-        return np.zeros_like(self.M) if observation_size(cost) == 0 else None
+        F = additive_noise(self.costs[mode], len(self.M))
+        return None if F is None else np.asarray(F @ F.T)
 
 
 def read_field(scenario: Scenario, sampler: str, tool: str, instead: str) -> Field:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracker import skew
-from tracker.costs.quadratic import Quadratic
+from tracker.costs.facts import as_quadratic
 from tracker.scenario.builders import initial_law, skew_matrix
 from tracker.scenario.complaints import place_of
 
@@ -105,9 +105,9 @@ def read(scenario: Scenario, sampler: str, wanted: str, *, at_given_skew: bool =
     keys = _keys(scenario, sampler)
     costs = []
     for index, mode in enumerate(scenario.modes):
-        cost = mode.build()
-        if not isinstance(cost, Quadratic):
-            raise ValueError(  # noqa: TRY004  (a fact about the scenario, not about a type)
+        cost = as_quadratic(mode.build())
+        if cost is None:
+            raise ValueError(
                 f"{place_of('modes', index, mode)}: limits.{wanted} is exact for quadratic costs only, and {mode.cost} is "
                 "none: use limits.density (N = 1, 2) or limits.coupled (any N)"
             )
@@ -119,7 +119,7 @@ def read(scenario: Scenario, sampler: str, wanted: str, *, at_given_skew: bool =
     return SwitchedQuadratic(
         H=np.array([cost.curvature for cost in costs]),
         m=np.array([cost.minimum for cost in costs]),
-        Sigma=np.array([cost.noise @ cost.noise.T for cost in costs]),
+        Sigma=np.array([cost.covariance for cost in costs]),
         S=S,
         Q=Q - np.diag(Q.sum(axis=1)),
         alpha=0.0 if chain is None else chain.alpha,

@@ -8,8 +8,8 @@ import numpy as np
 
 from tracker import chain as hidden_chain
 from tracker import skew
-from tracker.costs.base import measure, measure_size, twins
-from tracker.costs.logistic.family import Logistic
+from tracker.costs.base import classes, measure, measure_size, twins
+from tracker.costs.facts import constant_curvature
 from tracker.costs.minimise.local import NEARBY, curvature, neighbour
 from tracker.costs.minimise.search import Minimisers, global_minimisers
 from tracker.scenario.complaints import ScenarioError, place_of, shown
@@ -101,8 +101,8 @@ def mode_index(mode: int | str, names: Sequence[str]) -> int:
 
 
 def classifies(modes: tuple[Mode, ...]) -> bool:
-    """Tell whether every mode is a classifier, so that its accuracy can be told: the cost has ``rows`` and ``labels``."""
-    return all(isinstance(mode.cost, Logistic) for mode in modes)
+    """Tell whether every mode is a classifier, so that its accuracy can be told."""
+    return all(classes(mode.cost) for mode in modes)
 
 
 def _lowest(places: list[str], costs: list[Any], start: Array) -> list[Minimisers]:
@@ -167,5 +167,7 @@ def skew_matrix(sampler: SamplerKeys, scenario: Scenario) -> Array | None:
     if given == "random":
         return None
     if given == "optimal":
-        return np.ascontiguousarray(skew.optimal(scenario.modes[0].build().curvature))
+        H = constant_curvature(scenario.modes[0].build())
+        assert H is not None  # another mode was refused
+        return np.ascontiguousarray(skew.optimal(H))
     return np.array(given, dtype=float)

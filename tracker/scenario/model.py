@@ -151,6 +151,11 @@ class Scenario(Keys):
         return len(self.start.mean if isinstance(self.start, Gaussian) else self.start)
 
     @property
+    def quadratic(self) -> bool:
+        """Whether theory knows all moments: every mode is quadratic, and its gradient noise additive."""
+        return all(mode.quadratic for mode in self.modes)
+
+    @property
     def start_mean(self) -> Array:
         """The start, or its mean, shape (N,)."""
         return np.array(self.start.mean if isinstance(self.start, Gaussian) else self.start, dtype=float)

@@ -11,10 +11,9 @@ import numpy as np
 from tracker import chain as hidden_chain
 from tracker import skew
 from tracker.compiled import from_outside
+from tracker.costs.facts import as_quadratic
 from tracker.costs.minimise.local import Hessians, curvature, observed_hessians
 from tracker.costs.minimise.search import global_minimisers
-from tracker.costs.mixture.family import MixtureKeys
-from tracker.costs.quadratic import QuadraticKeys
 from tracker.scenario.builders import is_isolated, skew_matrix
 from tracker.scenario.switching_check import clipped, unstable_when_switched
 
@@ -75,17 +74,20 @@ def stability_limits(scenario: Scenario, modes: Sequence[Mode] | None = None) ->
         S = np.zeros((scenario.dimension, scenario.dimension)) if S is None else clipped(sampler, S)
         for i, (keys, around) in enumerate(zip(scenario.modes, nearby, strict=True)):
             if around:
-                exact, place = isinstance(keys, QuadraticKeys), (i, S.tobytes())
+                place = (i, S.tobytes())
                 if place not in known:
                     known[place] = least_limit(around, S)
-                found.append(StabilityLimit(sampler.name, keys.name, sampler.epsilon, known[place], exact, kind))
+                found.append(
+                    StabilityLimit(sampler.name, keys.name, sampler.epsilon, known[place], keys.quadratic, kind)
+                )
     return found
 
 
 def linearised(keys: Any, mode: Mode | None) -> list[Array | Hessians]:
     """Return what a step does close to each minimiser: the curvature, or that of each observation; [] if not known."""
-    if isinstance(keys, QuadraticKeys):
-        return [np.array(keys.curvature, dtype=float)]
+    bowl = as_quadratic(keys.build() if mode is None else mode.cost) if keys.quadratic else None
+    if bowl is not None:
+        return [bowl.curvature]
     found: list[Array | Hessians] = []
     if mode is None:
         return found
@@ -129,8 +131,8 @@ def aliased_records(scenario: Scenario) -> list[str]:
     """Return a sentence for each mode that sweeps over its data, where the records always meet the same few of them."""
     found = []
     for keys in scenario.modes:
-        if isinstance(keys, MixtureKeys) and keys.data == "sweep":
-            length, every = keys.horizon, scenario.record_every
+        if keys.period > 1:
+            length, every = keys.period, scenario.record_every
             met = length // math.gcd(length, every)
             if met < length * FEW_PLACES:
                 better = next(n for n in itertools.count(every + 1) if math.gcd(n, length) == 1)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tracker import skew
-from tracker.costs.quadratic import QuadraticKeys
+from tracker.costs.facts import constant_curvature
 from tracker.scenario.builders import skew_matrix
 from tracker.skew import switched_moments
 
@@ -59,10 +59,9 @@ class Switched(NamedTuple):
 def switched_systems(scenario: Scenario) -> list[Switched]:
     """Return a row for each sampler that theory covers; none without a chain, or with a mode that is not quadratic."""
     chain = scenario.chain
-    quadratic = [mode for mode in scenario.modes if isinstance(mode, QuadraticKeys)]
-    if chain is None or not len(scenario.modes) == len(quadratic) > 1:
+    if chain is None or not scenario.quadratic or len(scenario.modes) == 1:
         return []
-    H = np.array([mode.curvature for mode in quadratic], dtype=float)
+    H = np.array([constant_curvature(mode.build()) for mode in scenario.modes], dtype=float)
     found, known = [], dict[bytes, float]()  # many samplers begin with the same S
     for sampler in scenario.samplers:
         S = skew_matrix(sampler, scenario) if sampler.euler else None

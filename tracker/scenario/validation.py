@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from tracker.costs.polynomial.products import one_account
+from tracker.costs.work_account import one_account
 from tracker.keys import Keys
 from tracker.scenario.complaints import (
     MOST_PER_TABLE,

@@ -10,9 +10,7 @@ from tracker.compiled import kernel
 from tracker.costs.base import expected, expected_gradient
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array
 
 TIE = 1e-8  # costs that differ by less than this times (1 + |cost|) are equal
 FLAT = 1e-6  # below this share of the largest curvature a direction may be flat: minimisers may form a continuum

@@ -37,7 +37,7 @@ from tracker.costs.minimise.descent import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array
 
 # Points farther apart than this, in units of the search scale, are two: before and after polishing. Nearer ones are one only
 # if nothing lies between them: the search box may be a million times wider than the wells.

@@ -14,19 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
-from tracker.costs.base import CostKeys, noise_covariance, noise_factor
+from tracker.costs.base import CostKeys, GradientNoise, noise_covariance, noise_factor
 from tracker.costs.polynomial.monomials import PolynomialCost, PolynomialInBasis, Terms
 from tracker.costs.polynomial.products import multiplied_out
-from tracker.keys import MAX_DIMENSION, Matrix, Number, together
+from tracker.keys import MAX_DIMENSION, Matrix, together
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    from tracker.costs.polynomial.parser import Polynomial
-
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array
+    from tracker.costs.polynomial.expanded import Polynomial
 
 __all__ = ["PolynomialCost", "PolynomialInBasis", "PolynomialKeys"]
 
@@ -44,10 +41,10 @@ class PolynomialKeys(CostKeys):
     """Any polynomial: ``variables``, ``formula``, ``gradient_noise``, and ``basis`` (the formula is in u = basis theta)."""
 
     cost: Literal["polynomial"]
-    variables: Variables
-    formula: str
-    gradient_noise: Number | Matrix | None = None
-    basis: Matrix | None = None
+    variables: Variables = Field(description='the names of the coordinates of theta, e.g. ["a", "b"]')
+    formula: str = Field(description="the cost as a polynomial in the variables: numbers, + - * / ^ and parentheses")
+    gradient_noise: GradientNoise = None
+    basis: Matrix | None = Field(default=None, description="the formula is in u = basis @ theta")
 
     @model_validator(mode="after")
     def _consistent(self) -> PolynomialKeys:
@@ -69,6 +66,15 @@ class PolynomialKeys(CostKeys):
     def search_size(self) -> int:
         """Return the terms times the variables."""
         return multiplied_out(self.formula, self.variables).exponents.size
+
+    def average(self, weights: Sequence[float], modes: Sequence[CostKeys]) -> PolynomialKeys | None:
+        """Return the sum of the formulas, each times its weight; None unless all are in the same variables."""
+        formulas = []
+        for weight, keys in zip(weights, modes, strict=True):
+            if not isinstance(keys, PolynomialKeys) or (keys.variables, keys.basis) != (self.variables, self.basis):
+                return None
+            formulas.append(f"{float(weight):.17f}*({keys.formula})")
+        return self.model_copy(update={"formula": " + ".join(formulas)})
 
     def build(self) -> Any:
         """Return the parameters for the kernels."""
