@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from interpreting import no_baselines
 from typer.testing import CliRunner
 
 import tracker
 from tracker.cli import app
-from tracker.engine import problem
 from tracker.engine.simulate import prepare
 from tracker.runs import RunDiffers, workers
 from tracker.scenario.plugins import PluginError
@@ -161,7 +161,7 @@ def test_allowed_it_joins_the_table_for_that_load_only(file: Path) -> None:
 def test_a_run_says_what_it_depends_on_and_a_resume_compares_it(
     file: Path, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(problem, "BASELINES", {})  # each would be compiled, and not kept: the cost is a stranger's
+    no_baselines(monkeypatch)  # each would be compiled, and not kept: the cost is a stranger's
     out = tmp_path / "out"
     arguments = ["run", str(file), "--out", str(out), "--no-report", "--allow-plugins", NAME]
     assert CliRunner().invoke(app, arguments).exit_code == 0
@@ -188,7 +188,7 @@ def test_a_sweep_may_sweep_its_keys(file: Path) -> None:
 def test_workers_get_the_problem_built_and_compare_the_version(
     file: Path, site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(problem, "BASELINES", {})
+    no_baselines(monkeypatch)
     payload = workers.pack(prepare(tracker.load(file, plugins=[NAME])))
     stored = workers.work(payload, workers.Task(0, 0, 2, None))
     assert stored.arrays["theta"].shape[0] == 2

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray
-from interpreting import interpreted
+from interpreting import interpreted, no_baselines
 from typer.testing import CliRunner
 
 import tracker
 from tracker.cli import app
-from tracker.engine import problem
 from tracker.engine.arrays import ARRAYS
 from tracker.runs import CorruptRun, RunExists, atomic_files, netcdf, open_run, run_trials
 from tracker.runs.manifest import opened, sealed
@@ -457,7 +456,7 @@ def test_modes_of_different_families_run_together(monkeypatch: pytest.MonkeyPatc
     """Interpreted with the baselines, and compiled without: each of them would take as long to compile as the sampler."""
     run = interpreted(tracker.parse(MIXED))
     check_summary(run)
-    monkeypatch.setattr(problem, "BASELINES", {})
+    no_baselines(monkeypatch)
     compiled = tracker.run(tracker.parse(MIXED), executor=1)
     np.testing.assert_allclose(compiled.arrays["theta"][:, 0], run.arrays["theta"][:, 0], rtol=1e-9, atol=1e-9)
     assert set(np.unique(run.arrays["mode"])) == {0, 1, 2}

@@ -13,7 +13,7 @@ from tracker.costs.minimise.descent import FLAT, TIE, Descent, expected_hessian,
 from tracker.streams import OBSERVATIONS, entropy_words, seed_stream
 
 if TYPE_CHECKING:
-    from tracker.array_types import Array
+    from tracker.array_types import Array, Words
 
 NEARBY = 1e-2  # how far away the next minimiser is looked for, in units of 1 + |theta|
 DRAWS = 4096  # of observations that cannot be listed
@@ -87,7 +87,7 @@ def _observations(cost: Any) -> tuple[Array, bool]:
 
 
 @kernel
-def _draw(cost: Any, stream: NDArray[np.uint64], out: Array) -> None:
+def _draw(cost: Any, stream: Words, out: Array) -> None:
     observe(cost, 0, len(out), stream, out)
 
 
