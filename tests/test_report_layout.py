@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import tracker
+from tracker.convergence import law_bounds
 from tracker.reports.drawing import figure_bytes, lay_out
 from tracker.reports.exhibit import Exhibit
 from tracker.reports.exhibits import one_trial
@@ -27,6 +28,13 @@ from tracker.reports.verdict_box import smallest
 
 BASE = tracker.load(Path(__file__).parents[1] / "scenarios" / "example_a.toml")
 TOUCHING = 0.5  # pixels that boxes may share: they hold the room of letters that are not there
+
+
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the noise of W1, one number in the table of each sampler and mode: how exact it is moves nothing."""
+    monkeypatch.setattr(law_bounds, "RESAMPLES", 20)
+
 
 # --- what a figure looks like
 
