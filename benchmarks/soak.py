@@ -1,6 +1,6 @@
 """The large version of what the tests show small: hostile files and directories, kills, flips, races, full disks, engines.
 
-    python benchmarks/soak.py                        all of it; about an hour of CPU
+    python benchmarks/soak.py                        all of it, in an hour or two
     python benchmarks/soak.py kills flips            some stages
     python benchmarks/soak.py --long                 ten times as much
     python benchmarks/soak.py kills --part 0.1       a tenth
