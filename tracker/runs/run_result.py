@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tracker.engine.simulate import Problem
+    from tracker.metrics.measured_run import MeasuredRun
     from tracker.scenario import Scenario
 
 # Axes of the arrays that `simulate.collect` names.
@@ -82,6 +83,13 @@ class Run:
         from importlib import import_module
 
         return str(import_module("tracker.reports.notebook").run_html(self))
+
+    @cached_property
+    def measured(self) -> MeasuredRun:
+        """The run as metrics see it (``tracker.metrics.estimates``)."""
+        from tracker.runs.summary import measured_run
+
+        return measured_run(self.problem, self.arrays)
 
     @cached_property
     def dataset(self) -> xarray.Dataset:
