@@ -106,7 +106,7 @@ class Measured:
 
     def sigma(self, name: str = "tempered") -> float:
         """The mean over trials and the second half of the run: one number."""
-        moving = [c.name for c in self.run.problem.contestants if c.moves_noise]
+        moving = [c.name for c in self.run.problem.contestants if c.records("sigma")]
         trace = self.run.arrays["sigma"][:, moving.index(name)]
         return float(trace[:, trace.shape[1] // 2 :].mean())
 

@@ -1,4 +1,7 @@
-"""Which room may import from which (DESIGN section 1), read from the sources; and what must not be imported early."""
+"""Which room may import from which, read from the sources; and what must not be imported early.
+
+The table is printed in docs/architecture, "Permitted imports".
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,12 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # A room is a file or a folder of tracker/; "costs.base" is one file of a room. Theory must not see the simulation.
 # What everybody may use: how numbers are written, and text made fit for a terminal.
-OPEN = {"formatting", "jsonable", "printable"}
+OPEN = {"formatting", "jsonable", "printable", "array_types"}
 MAY_IMPORT: dict[str, set[str]] = {
     "formatting": set(),
     "jsonable": set(),
     "printable": set(),
+    "array_types": set(),
     "compiled": set(),
     "regular_files": set(),
     "autocorrelation": set(),
@@ -40,7 +44,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "metrics": {"autocorrelation", "line_area"},
     "limits": {"scenario", "chain", "skew", "costs", "compiled", "line_area"},
     "references": {"scenario", "costs", "compiled", "streams", "autocorrelation"},
-    "runs": {"scenario", "engine", "metrics", "chain", "skew", "names", "regular_files", "__version__"},
+    "runs": {"scenario", "engine", "metrics", "chain", "skew", "names", "regular_files", "__version__", "samplers.state"},
     "convergence": {"scenario", "engine", "limits", "metrics", "chain", "skew", "samplers.base"},
     "reports": {
         "metrics", "limits", "references", "convergence", "runs", "scenario", "engine", "chain", "names", "regular_files",

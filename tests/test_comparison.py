@@ -11,7 +11,7 @@ from test_report import ROOT, interpreted
 
 import tracker
 from tracker.formatting import interval
-from tracker.metrics.paired import difference
+from tracker.metrics.paired import Paired, difference
 from tracker.reports import sampler_vs_sampler
 from tracker.reports.exhibit import Exhibit, Omitted
 from tracker.reports.run_view import View
@@ -224,6 +224,14 @@ def test_the_reason_for_no_interval_is_the_true_one(base: tracker.Run) -> None:
     )
     left = did_it_track(planted(base, **{FIRST: lost_but(3), **errors})).answer
     assert f"1 trial gives no interval, which takes 5 (of {TRIALS}, the others diverged)." in left
+
+
+@pytest.mark.parametrize(
+    ("low", "estimate", "high", "says"),
+    [(0.8, 0.9, 0.99, "in 9 of 12 trials"), (0.8, 0.9, 1.01, "holds 1)"), (0.99, 1.1, 1.2, "holds 1)"), (1.01, 1.1, 1.2, "(worse)")],
+)  # fmt: skip
+def test_the_interval_and_not_the_estimate_decides(low: float, estimate: float, high: float, says: str) -> None:
+    assert sampler_vs_sampler._how_sure(Paired(estimate, low, high, 9, TRIALS), "").endswith(says)
 
 
 def test_the_best_of_two_is_quoted_with_an_interval_for_two(base: tracker.Run) -> None:

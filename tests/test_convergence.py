@@ -22,7 +22,7 @@ from tracker.scenario import ScenarioError, with_settings
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 A = tracker.load(SCENARIOS / "example_a.toml")
-POINTWISE = 1e-11  # MATH.md prints 12 digits
+POINTWISE = 1e-11  # docs/mathematics gives 12 digits
 
 
 # --- the ladder
@@ -101,7 +101,7 @@ def test_what_has_no_limit_is_refused_with_a_reason(what: str) -> None:
 
 
 def test_the_seventeen_statistics_have_the_published_values() -> None:
-    """MATH.md section 1, Example A at T = 1: the limit, two times, and the sampler at n = 8 and 128."""
+    """docs/mathematics, "Example A", at T = 1: the limit, two times, and the sampler at n = 8 and 128."""
     exact = exact_values(step_ladder.build(A), lambda _: None)
     assert len(exact.panel.tested) == 17
     at = dict(zip(exact.panel.names, exact.limit, strict=True))
@@ -151,7 +151,7 @@ def test_rare_events_are_shown_and_not_tested() -> None:
 
 @pytest.mark.parametrize(("degree", "inflation"), [(1, 0.68), (2, 1.04), (3, 1.86)])
 def test_extrapolation_inflates_noise_as_published(degree: int, inflation: float) -> None:
-    """MATH.md section 4, n = 8, ..., 128, to the digits printed there."""
+    """docs/mathematics, "Limit verdict": n = 8, ..., 128, to the digits given there."""
     c = extrapolation.weights([1 / n for n in (8, 16, 32, 64, 128)], degree)
     assert np.linalg.norm(c) == pytest.approx(inflation, abs=0.006)
     assert c.sum() == pytest.approx(1.0, abs=1e-12)
@@ -221,7 +221,7 @@ def test_exact_errors_are_judged_by_their_truncation() -> None:
 
 
 def test_the_slope_is_that_of_the_ladder_not_one() -> None:
-    """MATH.md section 3: 1.083 and 1.068 for theta_1 and theta_2^2 of level differences; here of errors to the limit."""
+    """docs/mathematics, "Coupling", caution (i), has the slopes of level differences; here those of errors to the limit."""
     epsilons = [1 / n for n in (8, 16, 32, 64, 128)]
     x = np.array(epsilons)
     found = order.exact_order(epsilons, 2.0 * x + 3.0 * x**2)
@@ -323,7 +323,7 @@ def noiseless() -> tracker.Scenario:
 def test_distances_along_a_path_are_those_published(
     path: float, name: str, table: dict[int, tuple[float, ...]], rate: float
 ) -> None:
-    """MATH.md section 5, Example A without gradient noise, T = 1."""
+    """docs/mathematics, "Three regimes": Example A without gradient noise, T = 1."""
     ends = {}
     for n, row in table.items():
         rungs = step_ladder.build(noiseless(), epsilons=[16 / n, 4 / n, 1 / n], horizon=1.0, path=path)

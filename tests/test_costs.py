@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from tracker.compiled import kernel
 from tracker.costs import COSTS, base
 from tracker.costs.csv_rows import DataFile
+from tracker.costs.minimise import local
 from tracker.costs.polynomial.parser import FormulaError, parse
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -413,3 +414,24 @@ def test_sparse_terms_are_the_polynomial() -> None:
     theta = points(3, 50)
     found = [answers(cost, t, np.zeros(3))["value"] for t in theta]
     np.testing.assert_allclose(found, p.value(theta), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "keys", [EXAMPLES["mixture"][0], EXAMPLES["mixture"][2], LOGISTIC], ids=["stream", "shuffle", "logistic"]
+)
+def test_the_scatter_of_observations_is_that_of_single_ones(keys: dict[str, Any]) -> None:
+    cost, theta = keys_of(keys).build(), np.array(points(keys_of(keys).dimension, 1)[0])
+    z, _ = local._observations(cost)
+    found = local.observed_hessians(cost, theta)
+    assert found is not None
+    gradients, H = np.zeros((len(z), theta.size)), np.zeros((theta.size, theta.size))
+    for row, out, one in zip(z, gradients, found.values, strict=True):
+        base.gradient(cost, theta, row, out)
+        base.hessian(cost, theta, row, H)
+        np.testing.assert_allclose(one, H, rtol=1e-13)
+    centred = gradients - gradients.mean(axis=0)
+    known = base.stored_observations(cost) is not None
+    scatter = centred.T @ centred / (len(z) - (not known))
+    np.testing.assert_allclose(
+        local.gradient_noise(cost, theta), scatter, rtol=1e-10, atol=1e-12 * np.abs(scatter).max()
+    )

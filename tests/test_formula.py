@@ -274,6 +274,15 @@ def test_the_reason_names_the_direction():
     assert "leading form is negative along" in (unbounded_below(parse("a*b", AB)) or "")
 
 
+@pytest.mark.parametrize(("c", "sign"), [(2.000004, -1), (2.00000004, -1), (2.0, 0), (1.999996, 1)])
+def test_a_form_is_bounded_or_not_by_a_millionth(c, sign):
+    """a^4 + b^4 - c a^2 b^2 is least where a^2 = b^2: (2 - c) / 4 on the circle."""
+    found, direction = _form_sign(parse(f"a^4 + b^4 - {c!r}*a^2*b^2", AB))
+    assert found == sign
+    if sign < 0:
+        np.testing.assert_allclose(direction**2, 0.5, atol=1e-3)
+
+
 ANSWERS = """
 import json, sys
 from tracker.costs.polynomial.bounded_below import unbounded_below

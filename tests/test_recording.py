@@ -64,6 +64,7 @@ def test_the_summary_is_that_of_the_counts(every: tracker.Run) -> None:
     assert waits[:, 0, 0].sum() > 0  # control: some stood inside already
     horizon = int(3 * 200 / (switches + 3))
     assert 1 < horizon < 64  # bins of one step each
+    assert every.measured.horizon == horizon
     mean, count = 0.0, 0
     for mode in waits:
         ended, cut = mode[:, 0].copy(), mode[:, 1]

@@ -1,4 +1,4 @@
-"""The command line. Commands only: no mathematics, and heavy imports inside the commands that need them.
+"""The command line. It holds no mathematics, and heavy imports stand inside the commands that need them.
 
 Results go to stdout; progress, warnings and errors to stderr, one line each.
 """

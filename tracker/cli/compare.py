@@ -1,4 +1,4 @@
-"""``tracker compare``: two runs against each other on the same trials, and conditions on which a script fails."""
+"""``tracker compare``: compare two runs on the same trials, and fail on conditions that a script gives."""
 
 from __future__ import annotations
 

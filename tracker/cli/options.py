@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share, and what can be said of them before anything is read."""
+"""Options and arguments that several commands share, with the checks that need no file."""
 
 from __future__ import annotations
 

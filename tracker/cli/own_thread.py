@@ -1,7 +1,7 @@
-"""Long work in a thread of its own, so that a signal ends the program even while a library computes and hears nothing.
+"""Run long work in a second thread, so that a signal can end the program while a library computes.
 
-Python hands signals to the main thread between two of its own instructions. A sparse solver or a figure may take minutes
-within one. So the main thread only waits.
+Python hands signals to the main thread, between two of its own instructions. A sparse solver or a figure may take minutes
+within one. So the work is done in a second thread, and the main thread only waits.
 """
 
 from __future__ import annotations

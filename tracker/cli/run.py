@@ -1,4 +1,4 @@
-"""``tracker run``: a scenario file to results on disk, and a table of them."""
+"""``tracker run``: run a scenario, write the results to disk, and print a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tracker sweep``: every point of a scenario with ``[sweep]``, one result over all, a picture and a page."""
+"""``tracker sweep``: run every point of a scenario with ``[sweep]``, and write one result, a picture and a page."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def sweep_file(file: Path, wishes: Wishes, metric: str) -> None:
     scenario = load(file, wishes.settings, wishes.plugins)
     _refuse_settings_of_axes(scenario, wishes.settings)
     points = points_of(scenario)
-    if refused := sweep_refusals(points, Limits(**wishes.limits)):
+    if refused := sweep_refusals(sweep_cost(points), points, Limits(**wishes.limits)):
         raise Refused(REFUSED, *refused)
     if not wishes.json:
         print_points(points, axes_of(scenario))
@@ -120,11 +120,11 @@ def sweep_cost(points: Sequence[Point]) -> PredictedCost:
     )
 
 
-def sweep_refusals(points: Sequence[Point], limits: Limits) -> list[str]:
+def sweep_refusals(cost: PredictedCost, points: Sequence[Point], limits: Limits) -> list[str]:
     """Return a line for each limit that the sweep would break: steps and disk of all points, memory of the largest."""
     from tracker.scenario.forecast import broken_limits
 
-    return broken_limits(sweep_cost(points), limits, counted(len(points), "point"))
+    return broken_limits(cost, limits, counted(len(points), "point"))
 
 
 def resuming(file: Path, wishes: Wishes, metric: str) -> str:

@@ -1,4 +1,4 @@
-"""What is allowed in the points of a sweep and probably not meant, told before anything runs."""
+"""Warn, before a sweep runs, of settings that are valid but probably not intended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tracker.runs.sweep_points import Point
 
 MOST_LINES = 10
-MOST_SECONDS = 10.0  # for the limits of costs that are not quadratic, which may take half a second a point
+MOST_SECONDS = 1.0  # for the limits of costs that are not quadratic, which take some 10 ms a point
 
 
 def warnings_of(points: Sequence[Point]) -> list[list[str]]:

@@ -1,8 +1,9 @@
-"""Samplers whose S moves: (theta, D, S) against the limit where it is known, and honest words where it is not.
+"""Compare (theta, D, S) of a sampler whose S moves with its limit, where the limit is known.
 
 Notes
 -----
-MATH.md section 7. Algorithm 1 at beta = inf in one mode from one point has an ODE as its limit, which ``limits.adaptive_path``
+docs/mathematics, "Adaptive path".
+Algorithm 1 at beta = inf in one mode from one point has an ODE as its limit, which ``limits.adaptive_path``
 solves; D itself is compared, because "S ascent" and "sign of E_ij" leave the same theta and S. With noise (beta < inf, several
 modes, a random start) no independent law exists: coupled levels show the order, never the limit.
 """
@@ -48,9 +49,7 @@ class Triple(NamedTuple):
 def has_path(ladder: Ladder) -> bool:
     """Whether the limit is the ODE of Algorithm 1."""
     scenario, keys = ladder.scenario, ladder.keys
-    return (
-        keys.kind == "hessian" and np.isinf(keys.beta) and len(scenario.modes) == 1 and not scenario.start_factor.size
-    )
+    return keys.tangent and np.isinf(keys.beta) and len(scenario.modes) == 1 and not scenario.start_factor.size
 
 
 def names(N: int) -> tuple[str, ...]:

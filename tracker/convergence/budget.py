@@ -1,4 +1,4 @@
-"""What a check will compute: told, and compared with its limits, before any of it begins."""
+"""Say what a check will compute, and refuse it before it begins where that is more than the limits allow."""
 
 from __future__ import annotations
 

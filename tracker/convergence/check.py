@@ -1,4 +1,4 @@
-"""The check: a ladder of step sizes, theory and trials, two verdicts reported apart."""
+"""The check behind ``tracker limit``: theory and trials at several step sizes, and two separate verdicts."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def check_limit(
     sampler : str, optional
         Its name; the first of the scenario by default.
     epsilons : sequence of float, optional
-        The ladder, at least three; five halvings by default (see ``ladder``).
+        The ladder, at least three; five halvings by default (see ``step_ladder``).
     horizon : float, optional
         T; by default steps x epsilon of the scenario, or less where that takes very many steps.
     trials : int, optional

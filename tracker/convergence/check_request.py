@@ -1,4 +1,4 @@
-"""What a check was asked for, beside the ladder."""
+"""The options of a check, other than the ladder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""alpha = epsilon^P: which of the three limits, how far, and how fast. Exact laws, no simulation but for the implementation."""
+"""Judge the limit along alpha = epsilon^P by exact laws; only the implementation is judged by simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact values of the statistics: in the limit, and for the algorithm at each step size."""
+"""Compute the exact values of the statistics, in the limit and for the algorithm at each step size."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""N = 1: distances between whole laws, exact between the algorithm and the limit, with confidence for simulated trials.
+"""Distances between laws for N = 1: exact ones of the algorithm, and bounds with confidence from trials.
 
 Notes
 -----
-MATH.md section 4. The pairs (mode, theta), ordered by mode and then by theta, have one distribution function on a totally
+docs/mathematics, "Distances between laws".
+The pairs (mode, theta), ordered by mode and then by theta, have one distribution function on a totally
 ordered set; so the band of Dvoretzky, Kiefer, Wolfowitz and Massart, sqrt(log(2/a) / (2R)), holds at every R and sees errors of
 the mode too. For W1 of theta the triangle inequality gives |W1(F_n, F) - W1(F_eps, F)| <= W1(F_n, F_eps), whose quantile is
 found by resampling from F. Both are weak against a wrong noise level: the moments decide, these bound.

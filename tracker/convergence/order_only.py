@@ -1,8 +1,9 @@
-"""Where no independent law of the limit exists: the order by coupled levels, and nothing more.
+"""Estimate only the order, by coupled levels, where no independent law of the limit is known.
 
 Notes
 -----
-MATH.md section 3, caution (ii): level differences converge with slope 1 to whatever limit the code has, right or wrong. So no
+docs/mathematics, "Coupling", caution (ii).
+Level differences converge with slope 1 to whatever limit the code has, right or wrong. So no
 verdict comes from here but ``unavailable``: order only, limit not independently validated.
 """
 

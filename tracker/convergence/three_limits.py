@@ -1,8 +1,9 @@
-"""Which of the three limits: distances from the algorithm to the frozen, the switched and the averaged one.
+"""Compute the distances from the algorithm to the frozen, the switched and the averaged limit.
 
 Notes
 -----
-MATH.md section 5. The distance is the largest difference in E theta and the upper triangle of E theta theta' at T. Along
+docs/mathematics, "Three regimes".
+The distance is the largest difference in E theta and the upper triangle of E theta theta' at T. Along
 alpha = epsilon^P the limit is frozen for P > 1, switched with ratio 1 for P = 1 and averaged for P < 1; the distance to it shrinks
 as epsilon^|1 - P|, or as epsilon where that is faster. All by exact laws, no simulation: for P = 1/2 a distance of 1e-3 needs
 an epsilon of 5e-7.

@@ -1,4 +1,4 @@
-"""The contract of a cost: what a sampler may ask of it, and what the engine asks.
+"""The contract of a cost: the functions that samplers, the engine and theory call.
 
 A cost is a ``NamedTuple`` of parameters (floats and C-contiguous arrays, which all threads share and nobody writes to).
 ``value``, ``gradient`` and, for Algorithm 1, ``hessian`` are registered for its type; all else has a default. At step k the

@@ -1,7 +1,7 @@
-"""Data files beside a scenario: comma-separated numbers under a row of names, read as strictly as a stranger's file deserves.
+"""Read data files beside a scenario: comma-separated numbers under a row of names. Anything else is refused.
 
-A ``DataFile`` is the name that a scenario file gives, together with what the file holds; it goes wherever the name goes (a
-changed scenario, another process), so that a scenario never depends on a folder again once it is read.
+A ``DataFile`` is the name that a scenario file gives together with the content of the file. Changed copies of the scenario and
+other processes get both, so that a scenario does not depend on a folder any more once it is read.
 """
 
 from __future__ import annotations

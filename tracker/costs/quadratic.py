@@ -3,7 +3,7 @@
 Notes
 -----
 c(theta, z) = C(theta) + z'theta, z ~ N(0, Sigma), so that value and gradient agree:
-grad c = H (theta - m) + z. MATH.md section 1 gives every moment of the samplers on such costs.
+grad c = H (theta - m) + z. Every moment of the samplers on such costs is known: docs/mathematics, "Exact moments".
 """
 
 from __future__ import annotations

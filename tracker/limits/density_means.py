@@ -1,4 +1,4 @@
-"""Laws for their means alone, N = 1 and 2: less work, stopped by the means themselves, and refused by their size.
+"""Compute laws for N = 1 and 2 only as finely as their means need, and refuse laws that are too large.
 
 Notes
 -----

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-FIXED_SKEW = ("langevin", "accelerated")
-
 
 @kernel
 def cost_values(cost: Any, points: Array, out: Array) -> None:
@@ -113,9 +111,10 @@ def read_field(scenario: Scenario, sampler: str, tool: str, instead: str) -> Fie
     if sampler not in keys:
         raise ValueError(f"sampler: {sampler!r} is not in the scenario, which has {', '.join(map(repr, keys))}")
     chosen = keys[sampler]
-    if chosen.kind not in FIXED_SKEW:
-        what = "noise" if chosen.kind == "tempered" else "S"
-        raise ValueError(f"{tool}: {sampler!r} is a {chosen.kind} sampler, whose {what} moves; {instead}")
+    if chosen.adapts:
+        raise ValueError(f"{tool}: {sampler!r} is a {chosen.kind} sampler, which moves {chosen.adapts}; {instead}")
+    if not chosen.euler:
+        raise ValueError(f"{tool}: the limit is not known for the kind {chosen.kind} of {sampler!r}; {instead}")
     S = skew_matrix(chosen, scenario)
     if S is None:
         raise ValueError(f"{tool}: {sampler!r} draws a random S for each trial; give the matrix S, or {instead}")

@@ -1,4 +1,4 @@
-"""The law that a mode alone would have: Gibbs' law of its cost, and what a constant step makes of it.
+"""The stationary law of one mode alone: the Gibbs law of its cost, and the law of the sampler with its step.
 
 Notes
 -----

@@ -1,4 +1,4 @@
-"""The law of (theta, mode) on a grid: what every density here returns, and distances between two of them."""
+"""The law of (theta, mode) on a grid, which every density function returns, and distances between two laws."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""The exact law of the sampler itself, by quadrature of its own kernel.
+"""Compute the exact law of a sampler by quadrature of its transition kernel.
 
 Notes
 -----
-MATH.md section 2, tool 3: with m_i(theta) = theta - epsilon M grad C_i(theta), V_i = (2 epsilon / beta) I + epsilon^2 M Sigma_i M',
+docs/mathematics, "Law of the sampler".
+With m_i(theta) = theta - epsilon M grad C_i(theta), V_i = (2 epsilon / beta) I + epsilon^2 M Sigma_i M',
 
     rho_{k+1}(., j) = sum_i P_ij  int phi(. - m_i(theta); V_i) rho_k(theta, i) d theta,
 

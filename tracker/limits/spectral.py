@@ -2,7 +2,8 @@
 
 Notes
 -----
-MATH.md section 2, tool 2. On n points a side of a periodic box, which the law must not fill:
+docs/mathematics, "Fourier series".
+On n points a side of a periodic box, which the law must not fill:
 
     d rho_i/dt = sum_a D_a ((M grad C_i)_a rho_i) + sum_a D_a^2 rho_i / beta + sum_j rho_j r q_ji.
 

@@ -1,4 +1,4 @@
-"""What happens after a switch: the error by age, the share of time in the right place, waits restricted to a horizon."""
+"""Measure what follows a switch: the error by age, the share of time in the target, and restricted mean waits."""
 
 from __future__ import annotations
 

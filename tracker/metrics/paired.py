@@ -1,4 +1,4 @@
-"""Paired comparisons: two samplers on the same trials, so on the same chain, data and noise.
+"""Compare two samplers on the same trials: same chain, same data, same noise.
 
 They are compared by the ratio of their means, which says the same as the difference of the means (waits for re-acquisition:
 ``tracker.metrics.after_switch.compare_waits``).

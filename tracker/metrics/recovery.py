@@ -1,4 +1,4 @@
-"""Re-acquisition after a switch: Kaplan-Meier by new mode from counts, with intervals by resampling trials.
+"""Estimate the wait for re-acquisition after a switch: Kaplan-Meier by new mode, intervals by resampling trials.
 
 A wait ends when theta first enters the target set of the new mode; it is censored by the next switch or the end of the run,
 at the age of the last look before it: at the switch itself nobody can tell whether it would have ended there.

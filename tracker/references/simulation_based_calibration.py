@@ -1,4 +1,4 @@
-"""Simulation-based calibration: does a sampler draw from the posterior, over many data sets at once?
+"""Simulation-based calibration: test over many data sets whether a sampler draws from the posterior.
 
 Notes
 -----

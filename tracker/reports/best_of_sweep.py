@@ -1,4 +1,4 @@
-"""Which sampler and setting is best in each world of a sweep, and which of the others the trials do not tell from it.
+"""Find the best sampler and setting in each world of a sweep, and those that the trials cannot tell from it.
 
 A world is a choice of all that is swept and not the samplers' own (``chain.alpha``, ``steps``, ...). In one world all
 points meet the same chains and noise, trial by trial, so that candidates are compared in pairs of trials.

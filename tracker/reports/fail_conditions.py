@@ -1,4 +1,4 @@
-"""Conditions on which a script fails: ``QUANTITY.SAMPLER[.low|.high] > NUMBER``, about the ratio of two runs."""
+"""Parse and judge the conditions of ``--fail-if``: ``QUANTITY.SAMPLER[.low|.high] > NUMBER``, on the ratio of two runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run as a page: which exhibits there are, and in which order."""
+"""Make the page of a run: which exhibits it has, in which order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run as the exhibits look at it: numbers per trial and sampler, names, looks, and one coordinate to show."""
+"""A run as the exhibits read it: numbers per trial and sampler, names, colours, and the coordinate to show."""
 
 from __future__ import annotations
 

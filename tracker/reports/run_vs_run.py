@@ -1,4 +1,4 @@
-"""Two runs against each other, trial by trial: what changed, and whether they may be compared at all."""
+"""Compare two runs trial by trial, and refuse runs that cannot be compared."""
 
 from __future__ import annotations
 

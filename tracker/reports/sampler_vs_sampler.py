@@ -1,4 +1,4 @@
-"""Samplers against one of them, trial by trial, on the same chain, data and noise."""
+"""Exhibit: all samplers of a run against one of them, trial by trial."""
 
 from __future__ import annotations
 

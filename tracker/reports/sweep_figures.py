@@ -1,4 +1,4 @@
-"""The picture of a sweep: a metric against what is swept, as lines for one axis and as heat maps for two."""
+"""Draw a sweep: a metric against what is swept, as lines for one axis and as heat maps for two."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sweep as a page: the verdict, the best of each world, the points, a picture for each metric, and where it comes from."""
+"""Make the page of a sweep: the verdict, the best of each world, the points, and a picture for each metric."""
 
 from __future__ import annotations
 

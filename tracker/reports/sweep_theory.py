@@ -1,4 +1,4 @@
-"""The exact stationary error beside the measured one, for the points of a sweep that theory covers."""
+"""Compute the exact stationary error for those points of a sweep that theory covers."""
 
 from __future__ import annotations
 

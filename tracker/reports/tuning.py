@@ -1,4 +1,4 @@
-"""Each sampler of a sweep at its own best step, against another one: at their own steps, at the same step, per gradient.
+"""Compare the samplers of a sweep at their own best steps, at one step for all, and per gradient.
 
 Notes
 -----

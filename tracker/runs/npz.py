@@ -1,4 +1,4 @@
-"""npz files as this program writes them, read as strictly as a stranger's file deserves.
+"""Read npz files strictly: only what this program writes is accepted.
 
 Everything that a file declares is compared with what is expected before memory is taken for it: names, sizes, types, shapes.
 Nothing is unpacked (we write uncompressed files) and no object is ever made.

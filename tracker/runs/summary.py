@@ -1,4 +1,4 @@
-"""summary.json: what scripts rely on (DESIGN section 4)."""
+"""summary.json: what scripts rely on (docs/architecture, "What a run leaves")."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tracker.metrics.measured_run import MeasuredRun
 from tracker.metrics.recovery import Waits, recovery
 from tracker.metrics.table import metrics_of
 from tracker.names import FROZEN, ORACLE
+from tracker.runs.manifest import FORMAT
 from tracker.runs.netcdf import array_hash
 from tracker.runs.step_sizes import steps_over_limits
 from tracker.scenario import classifies, regimes
@@ -63,6 +64,7 @@ def summarise(problem: Problem, arrays: Arrays, seconds: NDArray[np.float64]) ->
         "regime": regimes(scenario),
         "samplers": samplers,
         "cost_every": problem.layout.cost_every,
+        "format": FORMAT,
         "hash": array_hash(arrays),
     }
     return dict(jsonable(summary))

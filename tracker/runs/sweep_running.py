@@ -1,7 +1,7 @@
-"""Carrying out a sweep: its points one after another, each in a run directory of its own, and one result over all.
+"""Carry out a sweep: run its points one after another, each in its own directory, and write one result.
 
-A point that fails or diverges is told at once and the others go on. All points meet the same seed, so that neighbours
-differ by what is swept and not by luck; they share the compiled kernels of one process.
+A point that fails or diverges is reported at once, and the others go on. All points have the same seed, so that neighbours
+differ only by what is swept. They share the compiled kernels of one process.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tracker.runs.cluster import refuse_if_silent
 from tracker.runs.file_names import POINTS, SWEEP_MANIFEST, TABLE, TIDY, is_file_of_a_run, refuse_disguises
 from tracker.runs.identity import hash_of_file, manifest_of, resolved, sha256
 from tracker.runs.lock_file import LOCK, locked
-from tracker.runs.manifest import LARGEST_MANIFEST, Manifest
+from tracker.runs.manifest import LARGEST_MANIFEST, Manifest, NewerFormat
 from tracker.runs.ownership import clear, look, manifest_in, put_aside, refuse_foreign, strangers
 from tracker.runs.resuming import write_scenario
 from tracker.runs.run_errors import CorruptRun, RunExists
@@ -269,6 +269,8 @@ def read_sweep_manifest(path: Path) -> Manifest:
         manifest = Manifest.decode(read_regular(path / SWEEP, LARGEST_MANIFEST))
     except OSError as error:
         raise CorruptRun(path, f"no sweep: {SWEEP}: {error.strerror or error}") from None
+    except NewerFormat as error:
+        raise CorruptRun(path, f"{SWEEP}: {error}") from None
     if manifest is None:
         raise CorruptRun(path, f"{SWEEP} is damaged, of another version, or not a sweep's")
     return manifest

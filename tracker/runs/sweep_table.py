@@ -1,4 +1,4 @@
-"""The result of a sweep over its axes: one xarray dataset, made of the summaries of its points."""
+"""Make one xarray dataset over the axes of a sweep from the summaries of its points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cost of one's own as a mode: any ``NamedTuple`` with ``value`` and ``gradient`` registered for its type."""
+"""Accept a user's own cost as a mode: any ``NamedTuple`` with ``value`` and ``gradient`` registered for its type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the keys of a scenario file mean: for the message on a missing key, and for editors (the JSON schema)."""
+"""The meaning of each key of a scenario file, for error messages and for the JSON schema."""
 
 from __future__ import annotations
 

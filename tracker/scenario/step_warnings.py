@@ -1,4 +1,4 @@
-"""Is a step size stable, and in which regime does it stand to the chain: what can be said before a run."""
+"""Say before a run whether each step size is stable, and in which regime it is relative to the chain."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from tracker.costs.minimise.local import Hessians, curvature, observed_hessians
 from tracker.costs.minimise.search import global_minimisers
 from tracker.costs.mixture.family import MixtureKeys
 from tracker.costs.quadratic import QuadraticKeys
-from tracker.samplers.base import SkewKeys
 from tracker.scenario.builders import is_isolated, skew_matrix
 from tracker.scenario.switching_check import clipped, unstable_when_switched
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 SLOW, FAST = 0.1, 10.0
 FEW_PLACES = 0.1  # of a sweep over data
-TOO_SMALL = 2.0  # of the radius of a target: a distance beyond which it is hardly ever met
+TOO_SMALL = 2.0  # a spread of more than this many target radii: the target is hardly ever met
 ROUNDING = 1e-12  # 3e-4 / 3e-3 is less than 0.1
 
 
@@ -72,7 +71,7 @@ def stability_limits(scenario: Scenario, modes: Sequence[Mode] | None = None) ->
     nearby = [linearised(keys, modes[i] if modes is not None else None) for i, keys in enumerate(scenario.modes)]
     for sampler in scenario.samplers:
         S = skew_matrix(sampler, scenario)
-        kind = "none" if not isinstance(sampler, SkewKeys) else "random" if S is None else "first"
+        kind = "none" if sampler.skew_is == "none" else "random" if S is None else "first"
         S = np.zeros((scenario.dimension, scenario.dimension)) if S is None else clipped(sampler, S)
         for i, (keys, around) in enumerate(zip(scenario.modes, nearby, strict=True)):
             if around:

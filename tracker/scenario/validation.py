@@ -1,4 +1,4 @@
-"""From tables to a valid scenario: each key by itself, then the keys against each other, and all problems at once."""
+"""Check the tables of a scenario: each key alone, then keys against each other; report all problems at once."""
 
 from __future__ import annotations
 

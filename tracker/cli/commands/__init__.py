@@ -1,1 +1,1 @@
-"""The commands: their options and their help. What they do lies in ``tracker/cli/``, imported when a command is called."""
+"""Options and help of the commands. Their bodies stand in ``tracker/cli/`` and are imported when a command is called."""

@@ -1,4 +1,4 @@
-"""Commands that carry out a scenario, and say how far that is."""
+"""The commands that run a scenario, and the one that tells how far a run is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands on finished runs."""
+"""The commands that read finished runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands on scenario files, which write no results."""
+"""The commands that read scenario files and write no results."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What a scenario file says of a logistic regression: its keys, its data, and the parameters built from them.
+"""The keys of a logistic regression in a scenario file, and the parameters built from them.
 
 Notes
 -----
 c(theta, i) = |theta|^2/(2 prior_variance) + T log(1 + exp(-label_i x_i'theta)), row i drawn at each step with equal
-probabilities; logistic_kernels has the formulas. x_i are the ``features`` of row i in the order given, standardised (mean
+probabilities; ``rows`` has the formulas. x_i are the ``features`` of row i in the order given, standardised (mean
 0, population standard deviation 1) unless ``standardize = false``, with a 1 behind them unless ``intercept = false``.
 The column ``label`` has two values, of which the larger is +1. ``relabel`` makes another mode of the same rows:
 ``"flip"`` exchanges the labels, ``{ column = "c", threshold = t }`` makes them +1 where c > t and -1 elsewhere.

@@ -1,4 +1,4 @@
-"""Logistic regression on stored rows, one random row a step: cost, gradient and Hessian.
+"""Cost, gradient and Hessian of logistic regression on stored rows, one random row a step.
 
 Notes
 -----

@@ -1,4 +1,4 @@
-"""From a point down to a minimiser of the expected cost: BFGS, then Newton's method."""
+"""Descend from a point to a minimiser of the expected cost: BFGS, then Newton's method."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 TIE = 1e-8  # costs that differ by less than this times (1 + |cost|) are equal
-FLAT = 1e-6  # a direction whose curvature is less than this times the largest may be one in which minimisers go on
+FLAT = 1e-6  # below this share of the largest curvature a direction may be flat: minimisers may form a continuum
 NEWTON_STEPS = 50
 BETWEEN = (0.5, 0.276393, 0.881966, 0.098301)  # shares of a segment at which a rise is looked for
 WIDE = 100.0  # times 1 + |theta|: a search scale beyond it says nothing of the cost close to theta

@@ -1,4 +1,4 @@
-"""A cost close to a point: its curvature, and how the gradients and Hessians of single observations scatter."""
+"""A cost near a point: its curvature, and the spread of gradients and Hessians over observations."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tracker.compiled import kernel
 from tracker.costs.base import gradient, hessian, observation_size, observe, stored_observations
 from tracker.costs.minimise.descent import FLAT, TIE, Descent, expected_hessian, polish, value_and_gradient
 from tracker.costs.mixture.likelihood import SWEEP
@@ -62,8 +63,7 @@ def gradient_noise(cost: Any, theta: Array) -> Array:
         return np.zeros((theta.size, theta.size))
     z, all_of_them = _observations(cost)
     g = np.zeros((len(z), theta.size))
-    for row, out in zip(z, g, strict=True):
-        gradient(cost, theta, row, out)
+    _observed_gradients(cost, theta, z, g)
     return np.asarray(np.cov(g.T, bias=all_of_them).reshape(theta.size, theta.size))
 
 
@@ -73,8 +73,7 @@ def observed_hessians(cost: Any, theta: Array) -> Hessians | None:
         return None
     z, _ = _observations(cost)
     found = np.zeros((len(z), theta.size, theta.size))
-    for row, out in zip(z, found, strict=True):
-        hessian(cost, theta, row, out)
+    _observed_hessians(cost, theta, z, found)
     return Hessians(found, getattr(cost, "source", None) == SWEEP)
 
 
@@ -87,5 +86,25 @@ def _observations(cost: Any) -> tuple[Array, bool]:
     z = np.zeros((DRAWS, observation_size(cost)))
     with np.errstate(over="ignore"):  # streams count modulo 2^64
         seed_stream(entropy_words(0), OBSERVATIONS, 0, stream)
-        observe(cost, 0, DRAWS, stream, z)
+    _draw(cost, stream, z)
     return z, False
+
+
+# compiled: a scenario may have a hundred modes with 4096 observations each
+
+
+@kernel
+def _draw(cost: Any, stream: NDArray[np.uint64], out: Array) -> None:
+    observe(cost, 0, len(out), stream, out)
+
+
+@kernel
+def _observed_gradients(cost: Any, theta: Array, z: Array, out: Array) -> None:
+    for i in range(len(z)):
+        gradient(cost, theta, z[i], out[i])
+
+
+@kernel
+def _observed_hessians(cost: Any, theta: Array, z: Array, out: Array) -> None:
+    for i in range(len(z)):
+        hessian(cost, theta, z[i], out[i])

@@ -1,8 +1,8 @@
-"""What a scenario file says of a mixture: its keys, its data, and the parameters built from them.
+"""The keys of a mixture in a scenario file, its stored data, and the parameters built from them.
 
 Notes
 -----
-c(theta, y) = -log prior(theta) - T log p(y | theta), normalising constants kept; mixture_kernels has the formulas.
+c(theta, y) = -log prior(theta) - T log p(y | theta), normalising constants kept; ``likelihood`` has the formulas.
 Stored data are listed in ``observations``, or drawn: rng = default_rng(data_seed);
 component = rng.integers(0, 2, size=T); y = means[component] @ truth + sqrt(variance) * rng.standard_normal(T).
 """

@@ -1,4 +1,4 @@
-"""The two-component Gaussian mixture of the paper's examples: cost, gradient and Hessian from one observation.
+"""Cost, gradient and Hessian of the paper's two-component Gaussian mixture, from one observation.
 
 Notes
 -----

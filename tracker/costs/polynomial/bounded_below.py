@@ -1,4 +1,4 @@
-"""Whether a polynomial is bounded below: a cost that is not has no minimiser to track."""
+"""Decide whether a polynomial is bounded below. A cost that is not has no minimiser to track."""
 
 from __future__ import annotations
 

@@ -1,13 +1,14 @@
-"""What a scenario file says of a polynomial cost: its keys, and the parameters built from them.
+"""The keys of a polynomial cost in a scenario file, and the parameters built from them.
 
 Notes
 -----
 C(theta) = p(u), u = basis theta (u = theta without ``basis``), c(theta, z) = C(theta) + z'theta, z ~ N(0, Sigma).
-polynomial_kernels evaluates p and its derivatives.
+``monomials`` evaluates p and its derivatives.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -80,7 +81,7 @@ class PolynomialKeys(CostKeys):
             terms=_terms([p, *slopes, *curvatures]),
             noise=noise_factor(noise_covariance(self.gradient_noise, N)),
             basis=basis,
-            scale=np.abs(np.linalg.inv(basis)) @ _reach(p),
+            scale=np.abs(np.linalg.inv(basis)) @ _reach(self.formula, self.variables),
         )
 
 
@@ -106,13 +107,14 @@ def _terms(polynomials: Sequence[Polynomial]) -> Terms:
     )
 
 
-def _reach(p: Polynomial) -> Array:
-    """Return how far from 0, in each coordinate (N,), minimisers are to be looked for.
+@lru_cache(maxsize=1000)
+def _reach(formula: str, variables: tuple[str, ...]) -> Array:
+    """Return how far from 0, in each coordinate (N,), minimisers are to be looked for; the points of a sweep share it.
 
     On the ray r v a minimiser is a root of d/dr p(r v). The largest roots along the axes and along fixed random
     directions v are taken, with half as much again; a coordinate without any gets a tenth of the others.
     """
-    N = p.exponents.shape[1]
+    p, N = multiplied_out(formula, variables), len(variables)
     random = np.random.Generator(np.random.SFC64(0)).standard_normal((64, N))
     directions = np.concatenate([np.eye(N), random / np.linalg.norm(random, axis=1, keepdims=True)])
     degrees = p.exponents.sum(axis=1)

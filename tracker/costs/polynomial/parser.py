@@ -1,4 +1,4 @@
-"""Formulas of scenario files: text -> polynomial.
+"""Parse the formulas of scenario files into polynomials.
 
 Grammar (whitespace is free; nothing else exists, and nothing is ever evaluated
 as Python):

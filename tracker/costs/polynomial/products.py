@@ -1,7 +1,7 @@
-"""Formulas multiplied out: each of them once, and all of a file together within a bound.
+"""Multiply formulas out, each of them once, and refuse a file whose formulas are too large together.
 
-A formula is read again at every point of a sweep and at every rung of a ladder, so what came out is kept. What it cost is
-kept too, and charged to every file that uses it: whether a file is too much does not depend on what was read before.
+A sweep and a ladder read the same formula many times, so its polynomial is kept. Its cost is kept too and charged to every
+file that uses it: whether a file is refused does not depend on what was read before.
 """
 
 from __future__ import annotations

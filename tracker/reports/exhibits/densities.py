@@ -1,4 +1,4 @@
-"""Where the iterates are in each mode, against the law that the mode would have alone."""
+"""Exhibit: the distribution of the iterates in each mode, beside the law of that mode alone."""
 
 from __future__ import annotations
 
@@ -108,11 +108,10 @@ class OwnLaws(NamedTuple):
 def own_laws(view: View) -> OwnLaws:
     """Return the exact law of the recorded points (N = 1, not too many steps), or that of a quadratic mode that stays."""
     from tracker.limits import discretised_marginal
-    from tracker.limits.switched_quadratic import FIXED
 
     contestant, keys = view.run.problem.contestants[0], view.scenario.samplers[0]
     nothing: list[Marginal | None] = [None] * len(view.modes)
-    if keys.kind not in FIXED or contestant.skew is None:
+    if not keys.euler or contestant.skew is None:
         return OwnLaws(nothing, "")
     try:
         if view.scenario.dimension == 1 and view.scenario.steps <= MOST_STEPS:

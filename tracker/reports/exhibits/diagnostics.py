@@ -1,4 +1,4 @@
-"""Can the numbers be trusted: noise against noise, the step against its limit, divergence, resets, speed."""
+"""Exhibit: can the numbers be trusted? Gradient noise, step over its stability limit, divergence, resets, speed."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def health(view: View) -> dict[str, Health]:
 
 def _temperatures(view: View, keys: Any) -> list[float]:
     """The inverse temperature: that of the file, or what sigma has made of it at the end of the first trials."""
-    names = [c.name for c in view.run.problem.contestants if c.moves_noise]
+    names = [c.name for c in view.run.problem.contestants if c.records("sigma")]
     if keys.name not in names:
         return [float(keys.beta)]
     sigma = view.arrays["sigma"][:LOOKED_AT, names.index(keys.name), -1]

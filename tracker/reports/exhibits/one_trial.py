@@ -1,4 +1,4 @@
-"""One trial: the hidden mode as a strip, the minimiser, the iterates of each sampler."""
+"""Exhibit: one trial, with the hidden mode, the minimiser and the iterates of each sampler."""
 
 from __future__ import annotations
 
