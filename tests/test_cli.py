@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from tracker.cli import app
 from tracker.cli.printing import console, plus_minus, with_error
 from tracker.cli.progress import Speed, reporter
-from tracker.cli.run import HEAD, SPARE, print_summary
+from tracker.cli.run import columns, metrics_shown, print_summary
 from tracker.cli.sweep_warnings import say_warnings, warnings_of
 from tracker.jsonable import jsonable
 from tracker.runs import points_of, run_errors
@@ -519,6 +519,7 @@ def test_a_summary_without_a_chain_can_be_shown(capsys: Any) -> None:
     assert "chain" not in capsys.readouterr().out
 
 
+HEAD, SPARE = columns(metrics_shown(SUMMARY["samplers"]))
 LONG = {**SUMMARY["samplers"][0], "name": "a-sampler-with-a-name"}
 
 

@@ -112,7 +112,7 @@ def test_only_times_are_compared_per_gradient_evaluation(base: tracker.Run) -> N
     )
     found = rows(shown)
     titles = [title for name, title in found if name == THIRD]
-    steps, work = "time to re-acquire, in steps", "time to re-acquire, in gradient evaluations"
+    steps, work = "recovery time, in steps", "recovery time, in gradient evaluations"
     assert titles == ["tracking error", "excess cost", steps, work]
     assert {len(row) for row in found.values()} == {7}
     for column in (2, 3, 4):
@@ -127,7 +127,7 @@ def test_the_same_gradients_need_no_other_comparison(base: tracker.Run) -> None:
     shown = sampler_vs_sampler.exhibit(
         with_evaluations(base, **{FIRST: {"hessian": 1}, THIRD: {"hessian": 1, "cost": 2}})
     )
-    assert "time to re-acquire, in gradient evaluations" not in {title for _, title in rows(shown)}
+    assert "recovery time, in gradient evaluations" not in {title for _, title in rows(shown)}
     assert isinstance(shown, Exhibit)
     assert "All take 1 gradient a step: times compare alike per step and per gradient evaluation." in shown.caption
     also = f"{FIRST} also takes 1 Hessian a step and {THIRD} also takes 1 Hessian and 2 costs a step."

@@ -105,9 +105,13 @@ TOLD = {
             ("size = max(1, round(draws)) if", "size = max(1, round(100 * draws)) if"),
         ),
         *faults(
-            "tracker/convergence/law_bounds.py",
-            "test_w1_noise.py test_convergence.py -k 'quantile_of_perfect or noise_of_many or band or brute_force or w1_of'",
+            "tracker/metrics/wasserstein.py",
+            "test_w1_noise.py test_convergence.py -k 'quantile_of_perfect or noise_of_many or w1_of'",
             ("* float(np.sqrt(size / trials))", ""),
+        ),
+        *faults(
+            "tracker/convergence/law_bounds.py",
+            "test_w1_noise.py test_convergence.py -k 'quantile_of_perfect or band or brute_force or w1_of'",
             (
                 "        base, below = base + row[-1], below + len(points) / R\n",
                 "        base, below = base + row[-1], below\n",
@@ -131,8 +135,8 @@ TOLD = {
             ('sure = "" if pair.high < 1 else', 'sure = "" if pair.estimate < 1 else'),
             ("confidence_of_best([1 + len(real)])", "confidence_of_best([2])"),
             (
-                "(float(price[view.index(name)]), float(price[view.index(reference)]))",
-                "(float(price[view.index(reference)]), float(price[view.index(name)]))",
+                "contender(name), contender(reference), confidence",
+                "contender(reference), contender(name), confidence",
             ),
         ),
         *faults(
@@ -158,33 +162,31 @@ TOLD = {
         ),
     ],
     "runs": [
+        *faults("tracker/runs/summary.py", SUMMARY, ("    if name == FROZEN:\n", "    if name == ORACLE:\n")),
         *faults(
-            "tracker/runs/summary.py",
+            "tracker/metrics/measured_run.py",
             SUMMARY,
+            ('(self.arrays["diverged"] < 0)', '(self.arrays["diverged"] < 10**9)'),
             (
-                '"excess_cost": _average(ratio(per_trial[:, EXCESS], measured))',
-                '"excess_cost": _average(ratio(per_trial[:, EXCESS], steps))',
+                'self.steps / (int(self.arrays["switches"].sum()) + trials)',
+                'self.steps / (int(self.arrays["switches"].sum()) + 1)',
             ),
-            (
-                '    kept = arrays["diverged"][:, n] < 0\n    by_mode',
-                '    kept = arrays["diverged"][:, n] < 10**9\n    by_mode',
-            ),
-            (
-                'problem.layout.steps / (int(arrays["switches"].sum()) + trials)',
-                'problem.layout.steps / (int(arrays["switches"].sum()) + 1)',
-            ),
-            ("    if name == FROZEN:\n", "    if name == ORACLE:\n"),
-            (
-                "mean = pooled_mean(others(waits), edges, horizon(problem, arrays))",
-                "mean = pooled_mean(waits, edges, horizon(problem, arrays))",
-            ),
-            ('"stayed": still / looked if looked else None', '"stayed": 1 - still / looked if looked else None'),
-            ("steps = sums[..., MEASURED if column in (EXCESS, CORRECT) else STEPS]", "steps = sums[..., STEPS]"),
         ),
         *faults(
-            "tracker/runs/summary.py",
+            "tracker/metrics/estimates.py",
+            SUMMARY,
+            ("found = others(metric.per_trial(run)[chosen, n])", "found = metric.per_trial(run)[chosen, n]"),
+        ),
+        *faults(
+            "tracker/metrics/table.py",
+            SUMMARY,
+            ('run.mean("excess", over="measured")', 'run.mean("excess")'),
+            ("return still / looked if looked else None", "return 1 - still / looked if looked else None"),
+        ),
+        *faults(
+            "tracker/metrics/table.py",
             "test_recording.py",
-            ("layout.cost_every * per_trial[:, EXCESS]", "per_trial[:, EXCESS]"),
+            ('run.cost_every * run.total("excess")', 'run.total("excess")'),
         ),
         *faults(
             "tracker/runs/step_sizes.py",
@@ -195,11 +197,8 @@ TOLD = {
         *faults(
             "tracker/runs/sweep_table.py",
             "test_steps.py -k 'own_key or of_its_arrays'",
-            (
-                '("mean_square_error", "mean"), ("mean_square_error", "stderr")',
-                '("tracking_error", "mean"), ("mean_square_error", "stderr")',
-            ),
-            ('("recovery_low", ("recovery", "low")', '("recovery_low", ("recovery", "median")'),
+            ('yield key, (key, "mean"), metric.label', 'yield key, ("tracking_error", "mean"), metric.label'),
+            ('("low", "lower end', '("median", "lower end'),
             ('alpha / variables["epsilon"][1]', 'variables["epsilon"][1] / alpha'),
             ("state[outcome.point.place] = STATES.index(outcome.state)", "state[outcome.point.place] = 0"),
         ),

@@ -23,6 +23,7 @@ def compare_runs(
     first: Path, second: Path, out: Path | None, fail_if: Sequence[str], json: bool, plugins: Sequence[str] = ()
 ) -> None:
     """Print and draw what changed from ``first`` to ``second``; a condition that holds, or is not known not to, is exit code 6."""
+    from tracker.metrics.table import METRICS
     from tracker.reports.fail_conditions import failures, parse_condition
     from tracker.reports.html_page import write
     from tracker.reports.run_vs_run import NotPaired, as_rows, compare, page, steps, steps_line
@@ -45,7 +46,7 @@ def compare_runs(
         about = {"first": str(first), "second": str(second), "steps": steps(one, two)}
         print_json({**about, "changes": as_rows(changes), "failed": failed})
     else:
-        print_table(console(), HEAD, [_row(change) for change in changes], left=2)
+        print_table(console(), HEAD, [_row(c) for c in changes if METRICS[c.quantity].shown], left=2)
         for line in (*_diverged(changes), steps_line(one, two)):
             console().print(Text(line))
     if out is not None:

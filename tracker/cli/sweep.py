@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from tracker.runs.sweep_running import Outcome
     from tracker.scenario import Limits, PredictedCost, Scenario
 
+ABOUT = ("name", "epsilon", "step_over_limit", "evaluations")  # told of a sampler before its metrics
 MOST_ROWS = 60  # of a table; the rest is in sweep.nc
 
 
 def sweep_file(file: Path, wishes: Wishes, metric: str) -> None:
     """Run every point of the scenario in ``file``, and show ``metric`` over all."""
+    from tracker.metrics.table import METRICS
     from tracker.runs import axes_of, points_of
-    from tracker.runs.sweep_table import METRICS
     from tracker.scenario import Limits, load
 
     if metric not in METRICS:
@@ -152,7 +153,7 @@ def print_points(points: Sequence[Point], axes: Sequence[Axis]) -> None:
 
 def print_results(result: Sweep, metric: str) -> None:
     """Print the metric of every point and sampler."""
-    from tracker.runs.sweep_table import METRICS
+    from tracker.metrics.table import METRICS
 
     screen, data = console(), result.dataset
     names = [str(name) for name in data["sampler"].values]
@@ -161,7 +162,7 @@ def print_results(result: Sweep, metric: str) -> None:
         place = outcome.point.place
         cells = [_with_error(data, metric, place, n) for n in range(len(names))]
         rows.append((str(outcome.point.index), *_values(outcome.point, result.axes), *cells, outcome.state))
-    screen.print(Text(f"{result.scenario.name}: {METRICS[metric].title}"))
+    screen.print(Text(f"{result.scenario.name}: {METRICS[metric].label}"))
     print_table(screen, ("point", *(axis.address for axis in result.axes), *names, "outcome"), rows)
     print_tuning(screen, tuning_of(result, metric))
     screen.print(Text(f"{_cut(result.outcomes)}results: {result.path} (sweep.nc, sweep.png, sweep.svg, points/)"))
@@ -243,8 +244,7 @@ def described(result: Sweep, metric: str, caption: str | None) -> dict[str, Any]
 
 
 def _brief(summary: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    keys = (
-        "name", "epsilon", "step_over_limit", "evaluations", "tracking_error", "mean_square_error", "excess_cost",
-        "inside_target", "recovery", "diverged",
-    )  # fmt: skip
-    return [{key: row.get(key) for key in keys} for row in summary["samplers"]] if summary is not None else []
+    from tracker.metrics.table import METRICS
+
+    rows = summary["samplers"] if summary is not None else []
+    return [{key: row[key] for key in (*ABOUT, *METRICS, "diverged") if key in row} for row in rows]

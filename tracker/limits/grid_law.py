@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tracker.line_area import mean_height
 from tracker.scenario.builders import mode_index
 
 if TYPE_CHECKING:
@@ -190,11 +191,7 @@ def _gap(a: Law, b: Law) -> tuple[Array, Array]:
 def w1(a: Law, b: Law) -> Array:
     """W1 between the laws of theta at each time, the integral of |F_a - F_b|, shape (T,); N = 1."""
     x, gap = _gap(a, b)
-    here, there = gap[:, :-1], gap[:, 1:]
-    size = np.abs(here) + np.abs(there)
-    # where the sign changes, two triangles instead of a trapezium
-    area = np.where(here * there < 0, (here**2 + there**2) / np.where(size > 0, size, 1.0), size) / 2
-    return np.asarray(area.sum(axis=1) * (x[1] - x[0]))
+    return np.asarray(mean_height(gap[:, :-1], gap[:, 1:]).sum(axis=1) * (x[1] - x[0]))
 
 
 def ks(a: Law, b: Law) -> Array:

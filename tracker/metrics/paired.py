@@ -31,6 +31,13 @@ class Paired(NamedTuple):
     trials: int
 
 
+class Comparison(NamedTuple):
+    """Two samplers on the same trials: the ratio of their means, and the difference."""
+
+    ratio: Paired
+    difference: Paired
+
+
 def difference(a: Array, b: Array, confidence: float = CONFIDENCE) -> Paired:
     """Return the mean of a - b over the trials (T,) in which both are finite."""
     both = np.isfinite(a) & np.isfinite(b)

@@ -13,7 +13,7 @@ import numpy as np
 from tracker.metrics.averages import Average, confidence_of_each
 from tracker.metrics.paired import Paired, gap_closed, ratio_of_averages, ratio_of_means
 from tracker.names import BASELINES, FROZEN, ORACLE
-from tracker.reports.sweep_figures import is_choice, ticks
+from tracker.reports.sweep_axes import is_choice, ticks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tracker.engine.simulate import Problem
+    from tracker.metrics.measured_run import MeasuredRun
     from tracker.scenario import Scenario
 
 LEADING = ("sampler", "trial", "time")  # axes that come first in the dataset, in this order
@@ -55,6 +56,13 @@ class Run:
         from importlib import import_module
 
         return str(import_module("tracker.reports.notebook").run_html(self))
+
+    @cached_property
+    def measured(self) -> MeasuredRun:
+        """The run as metrics see it (``tracker.metrics.estimates``)."""
+        from tracker.runs.summary import measured_run
+
+        return measured_run(self.problem, self.arrays)
 
     @cached_property
     def dataset(self) -> xarray.Dataset:

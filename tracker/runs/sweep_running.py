@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tracker.jsonable import jsonable
+from tracker.metrics.estimates import trial_values
+from tracker.metrics.table import METRICS
 from tracker.regular_files import is_own_folder, read_regular, stands_there
 from tracker.runs import atomic_files
 from tracker.runs.cluster import refuse_if_silent
@@ -27,9 +29,8 @@ from tracker.runs.resuming import write_scenario
 from tracker.runs.run_errors import CorruptRun, RunExists
 from tracker.runs.run_reading import resumable
 from tracker.runs.run_trials import Progress, run
-from tracker.runs.summary import ERROR, SQUARE, per_step
 from tracker.runs.sweep_points import Axis, Point, axes_of, points_of
-from tracker.runs.sweep_table import tidy
+from tracker.runs.sweep_table import sweep_dataset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,7 +75,7 @@ class Sweep:
     @cached_property
     def dataset(self) -> xarray.Dataset:
         """All numbers of the summaries over the swept addresses and ``sampler``."""
-        return tidy(self.scenario, self.axes, self.outcomes)
+        return sweep_dataset(self.scenario, self.axes, self.outcomes)
 
     @property
     def troubled(self) -> tuple[Outcome, ...]:
@@ -190,8 +191,8 @@ def _outcome(point: Point, place: Path | None, how: How) -> Outcome:
 
 def ended(point: Point, result: Run) -> Outcome:
     """Return the outcome of a point that has a result."""
-    summary, arrays = result.summary, result.arrays
-    return Outcome(point, *verdict(summary), summary, per_step(arrays, ERROR), per_step(arrays, SQUARE))
+    values = (trial_values(METRICS[key], result.measured) for key in ("tracking_error", "mean_square_error"))
+    return Outcome(point, *verdict(result.summary), result.summary, *values)
 
 
 def verdict(summary: Mapping[str, Any]) -> tuple[str, str]:

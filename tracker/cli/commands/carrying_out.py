@@ -24,6 +24,7 @@ from tracker.cli.options import (
     limits_of,
 )
 from tracker.cli.program import app
+from tracker.metrics.table import METRICS
 
 
 @app.command()
@@ -76,10 +77,7 @@ def sweep(
     out: Out = None,
     metric: Annotated[
         str,
-        typer.Option(
-            help="What the table and the picture show: tracking_error, mean_square_error, excess_cost, inside_target "
-            "or recovery."
-        ),
+        typer.Option(help=f"What the table and the picture show: {', '.join(METRICS)}."),
     ] = "tracking_error",
     workers: Workers = None,
     engine: Engine = "threads",

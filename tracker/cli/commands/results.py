@@ -10,6 +10,7 @@ import typer
 from tracker.cli.error_messages import guarded
 from tracker.cli.options import FinishedRun, Json, Plugins
 from tracker.cli.program import app
+from tracker.metrics.table import METRICS
 
 
 @app.command()
@@ -52,8 +53,8 @@ def compare(
         typer.Option(
             metavar="CONDITION",
             help="Exit with 6 if QUANTITY.SAMPLER > NUMBER (or <, >=, <=) holds for the ratio of the second run to the first; "
-            "QUANTITY.SAMPLER.low and .high are the ends of its interval, \\* is any sampler. QUANTITY: tracking_error, "
-            "mean_square_error, excess_cost, recovery. Repeatable.",
+            "QUANTITY.SAMPLER.low and .high are the ends of its interval, \\* is any sampler. QUANTITY: "
+            f"{', '.join(METRICS)}. Repeatable.",
         ),
     ] = None,
     plugins: Plugins = None,
