@@ -13,7 +13,7 @@ MEANINGS: dict[str, str] = {
     "trials": "how many independent trials are simulated",
     "steps": "how many steps each trial takes (K)",
     "burn_in": "how many steps are left out of time averages",
-    "record_every": "every how many steps a trace is recorded",
+    "record_every": "every how many steps a trace is recorded; max(1, steps // 500) if not given",
     "start": "theta at step 0: a point, or { mean = [...], covariance = [[...]] }",
     "mean": "the mean of the start",
     "covariance": "the covariance of the start",
