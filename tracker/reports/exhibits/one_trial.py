@@ -185,7 +185,7 @@ def _alt(view: View, changes: int) -> str:
 def _table(view: View, trial: int) -> Table:
     means = [metric for metric in metrics_of(view.measured) if metric.kind == "mean" and metric.shown]
     values = {metric.head: view.values(metric.key)[trial] for metric in means}
-    rows = tuple(
+    rows: tuple[tuple[str | float | None, ...], ...] = tuple(
         (name, *(float(value[n]) for value in values.values()), over_trials(view.tracking_error[:, n]).mean)
         for n, name in enumerate(view.names)
     )
