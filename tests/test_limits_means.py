@@ -157,7 +157,7 @@ def test_a_law_that_is_too_narrow_is_refused_before_its_transitions(monkeypatch:
 
     monkeypatch.setattr(flow_law, "solve", solve)
     monkeypatch.setattr(density_means, "law_on_grid", solve)
-    with pytest.raises(ValueError, match=r"the law is narrow in a wide box: .* of those allowed"):
+    with pytest.raises(ValueError, match=r"points (take|need) .*, (and|more than)"):
         density_means.density_for_means(pair(6.0, 1e4, polynomial=True), "s", [1.0], apart, 5e-4)
 
 

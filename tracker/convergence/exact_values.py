@@ -17,6 +17,7 @@ from tracker.limits.density_means import (
     density_for_means,
     refuse_algorithm_density,
 )
+from tracker.limits.spectral import TooMuchWork
 from tracker.scenario import initial_law
 
 if TYPE_CHECKING:
@@ -179,6 +180,8 @@ def limit_law(
         return density_for_means(
             scenario, sampler, times, lambda fine, coarse: _apart(panel, fine, coarse), allowed, work
         )
+    except TooMuchWork as error:
+        raise OutOfReach(f"{error}; --max-work allows more") from error
     except ValueError as error:
         raise OutOfReach(str(error)) from error
 

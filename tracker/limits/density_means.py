@@ -65,7 +65,7 @@ def density_for_means(
     at, X = increasing(times, "times"), len(field.costs)
     most = MOST_PRODUCTS if most_work is None else most_work
     if (looking := coarse_work(field)) > most:
-        raise ValueError(
+        raise spectral.TooMuchWork(
             f"density: {X} modes, or their data, are too many: to see where mass is takes {looking:.1g} products, and {most:.1g} "
             "are allowed"
         )
@@ -115,7 +115,7 @@ def by_flows(
         try:
             level = flow_law.level(field, found, horizon, steps, most)
         except flow_law.TooLarge as error:
-            raise ValueError(f"density: the law is narrow in a wide box: {error} of those allowed") from None
+            raise ValueError(f"density: the law is narrow in a wide box: {error}") from None
         most -= level.work
         axes = spectral.point_axes(found.box, level.points)
         rho = flow_law.solve(field, found.box, level, at, steps)

@@ -20,7 +20,7 @@ import numpy as np
 from tracker.limits.drift_field import NUMBERS, numbers_of
 from tracker.limits.grid_box import EDGE, wider
 from tracker.limits.sampler_law import sparse_kernel
-from tracker.limits.spectral import initial_density, point_axes
+from tracker.limits.spectral import TooMuchWork, initial_density, point_axes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,7 +55,7 @@ MOST_ENTRIES = 30_000_000  # 0.25 GB, and half as much again while they are buil
 
 
 class TooLarge(ValueError):
-    """More entries, or more work, than are allowed."""
+    """More entries than fit into memory."""
 
 
 class Places(NamedTuple):
@@ -245,7 +245,7 @@ def level(field: Field, found: Places, horizon: float, steps: int, most: float) 
 
     Raises
     ------
-    TooLarge
+    TooLarge, TooMuchWork
         Where they are too many, or the work is more than ``most``; before it is done.
     """
     N, X, h = len(found.box), len(field.costs), horizon / steps
@@ -292,7 +292,9 @@ def _refuse(points: tuple[int, ...], entries: float, flows: float, steps: int, m
     if entries > MOST_ENTRIES:
         raise TooLarge(f"{steps} steps on {grid} points need {entries:.1g} entries, more than {MOST_ENTRIES:.1g}")
     if work > most:
-        raise TooLarge(f"{steps} steps on {grid} points take {work:.1g} products, and {most:.1g} are left")
+        raise TooMuchWork(
+            f"density: {steps} steps on {grid} points take {work:.1g} products, and {most:.1g} are left of those allowed"
+        )
     return work
 
 

@@ -47,7 +47,7 @@ POWERS, MARGIN = 40, 1.15  # how often, and with what margin, the largest |lambd
 
 
 class TooMuchWork(ValueError):
-    """The drift is so steep in so wide a box that the time steps would be too many."""
+    """More than is allowed: the drift is steep, or the law narrow, in a wide box."""
 
 
 def point_axes(box: Array, points: int | tuple[int, ...]) -> tuple[Array, ...]:
