@@ -15,7 +15,7 @@ import pytest
 from test_kernels import interpreted
 
 import tracker
-from tracker.cli.listing import first_comment
+from tracker.cli.list import first_comment
 from tracker.scenario import build_modes, refusals, warnings
 
 FOLDER = Path(__file__).parents[1] / "scenarios"

@@ -1,4 +1,4 @@
-"""What is allowed in the points of a sweep and probably not meant, told before anything runs."""
+"""Before a sweep runs: what it costs, which limits it breaks, and what is allowed but probably not meant."""
 
 from __future__ import annotations
 
@@ -12,9 +12,33 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from tracker.runs.sweep_points import Point
+    from tracker.scenario import Limits, PredictedCost
 
 MOST_LINES = 10
 MOST_SECONDS = 10.0  # for the limits of costs that are not quadratic, which may take half a second a point
+
+
+def sweep_cost(points: Sequence[Point]) -> PredictedCost:
+    """Return what all points cost together; they run one after another and write no page of their own, but the sweep does."""
+    from tracker.scenario import PredictedCost, predicted_cost
+    from tracker.scenario.forecast import PAGE_DISK, PAGE_MEMORY
+
+    costs = [predicted_cost(point.scenario, page=False) for point in points]
+    disk = sum(cost.disk for cost in costs) + PAGE_DISK
+    return PredictedCost(
+        steps=sum(cost.steps for cost in costs),
+        seconds=sum(cost.seconds for cost in costs),
+        memory=max(cost.memory for cost in costs) + PAGE_MEMORY,
+        disk=disk,
+        disk_running=disk + max(cost.disk_running for cost in costs),
+    )
+
+
+def sweep_refusals(points: Sequence[Point], limits: Limits) -> list[str]:
+    """Return a line for each limit that the sweep would break: steps and disk of all points, memory of the largest."""
+    from tracker.scenario.forecast import broken_limits
+
+    return broken_limits(sweep_cost(points), limits, counted(len(points), "point"))
 
 
 def warnings_of(points: Sequence[Point]) -> list[list[str]]:
