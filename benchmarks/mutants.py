@@ -41,7 +41,7 @@ from planted import ROOMS, Fault  # noqa: E402  (found by path)
 
 sys.path.remove(HERE)  # a script here has the name of a library
 
-COPIED = ("tracker", "tests", "scenarios", "benchmarks", "pyproject.toml", "README.md", "CHANGELOG.md")
+COPIED = ("tracker", "tests", "scenarios", "studies", "benchmarks", "pyproject.toml", "README.md", "CHANGELOG.md")
 # A fault that makes tests compute so many times as long, and so long, is noticed too; of processor time, not of the clock:
 # on a machine that others use the clock says nothing.
 LONGER, SECONDS = 8, 20

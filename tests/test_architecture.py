@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "runs": {"scenario", "engine", "metrics", "chain", "skew", "names", "regular_files", "__version__"},
     "convergence": {"scenario", "engine", "limits", "chain", "skew", "samplers.base"},
     "reports": {
-        "metrics", "limits", "references", "convergence", "runs", "scenario", "engine", "chain", "names", "regular_files",
+        "metrics", "limits", "convergence", "runs", "scenario", "engine", "chain", "names", "regular_files",
     },
     "cli": {"runs", "scenario", "costs", "samplers", "metrics", "convergence", "reports", "__version__"},
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""What benchmarks/claims.py measures of a run: re-acquisition, accuracy, time in the right place, exact mean squares."""
+"""What studies/claims measures of a run: re-acquisition, accuracy, time in the right place, exact mean squares."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tracker.metrics.averages import time_average
 from tracker.metrics.recovery import others
 from tracker.runs.summary import per_step
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = ROOT / "scenarios"
 STORE = ROOT / "reports" / "claims"  # not committed
 LEVEL = 0.85  # of accuracy that counts as re-acquired
