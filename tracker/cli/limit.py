@@ -109,9 +109,9 @@ def limit(
                 raise  # of the scenario: the guard lists them
             raise Refused(USAGE, str(error)) from None
     if out is not None:
-        from tracker.reports.limit_page import write_page
+        from tracker.reports import write_limit_page
 
-        say(f"page: {write_page(verdict, out)}")
+        say(f"page: {write_limit_page(verdict, out)}")
     if json:
         print_json(verdict.json())
     else:
