@@ -6,8 +6,10 @@ The table is printed in docs/architecture, "Permitted imports".
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,9 +22,10 @@ PACKAGE = Path(__file__).parents[1] / "tracker"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 # A room is a file or a folder of tracker/; "costs.base" is one file of a room. Theory must not see the simulation.
-# What everybody may use: how numbers are written, and text made fit for a terminal.
-OPEN = {"formatting", "jsonable", "printable", "array_types"}
+# What everybody may use: how numbers are written, text made fit for a terminal, names that are loaded late.
+OPEN = {"formatting", "jsonable", "lazy_names", "printable", "array_types"}
 MAY_IMPORT: dict[str, set[str]] = {
+    "lazy_names": set(),
     "formatting": set(),
     "jsonable": set(),
     "printable": set(),
@@ -48,16 +51,22 @@ MAY_IMPORT: dict[str, set[str]] = {
     "runs": {"scenario", "engine", "metrics", "chain", "skew", "names", "regular_files", "__version__", "samplers.state"},
     "convergence": {"scenario", "engine", "limits", "metrics", "chain", "skew", "costs.facts", "samplers.base"},
     "reports": {
-        "metrics", "limits", "references", "convergence", "runs", "scenario", "engine", "chain", "names", "regular_files",
+        "metrics", "limits", "convergence", "runs", "scenario", "engine", "chain", "costs.minimise", "names", "regular_files",
     },
     "cli": {"runs", "scenario", "costs", "samplers", "metrics", "convergence", "reports", "__version__"},
 }  # fmt: skip
+# Rooms below that reach a room above as a user does: ``import tracker`` inside a function, and a public name of it.
+AS_A_USER = {"runs": {"reports"}, "scenario": {"reports"}}
+WITH_LAZY_NAMES = ("tracker", "tracker.limits", "tracker.references", "tracker.reports")
 ONLY_IN = {"numba": "compiled", "llvmlite": "compiled", "simpy": "environment"}
 NEVER_AT_MODULE_LEVEL = ("scipy.stats", "matplotlib", "jinja2", "xarray", "h5netcdf", "h5py", "distributed")
 
 
 class Import(NamedTuple):
-    """``name`` is imported in ``line``; ``early``: when the module is; ``real``: not only for type checkers."""
+    """``name`` is imported in ``line``; ``early``: when the module is; ``real``: not only for type checkers.
+
+    A string that names a module counts too: whoever has it can import by it.
+    """
 
     name: str
     line: int
@@ -77,6 +86,9 @@ def imports(tree: ast.AST, *, early: bool = True, real: bool = True) -> Iterator
                 yield from imports(ast.Module([part], []), early=early, real=False)
             for part in node.orelse:
                 yield from imports(ast.Module([part], []), early=early, real=real)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if re.fullmatch(r"tracker(\.\w+)+\.?", node.value):
+                yield Import(node.value.removesuffix("."), node.lineno, early=False, real=True)
         else:
             inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
             yield from imports(node, early=early and not inside, real=real)
@@ -100,13 +112,22 @@ def forbidden(room: str, found: list[Import]) -> list[str]:
     """The lines that reach into a room they may not; what is only for type checkers counts too."""
     lines = []
     for name, line, _, _ in found:
-        if not within(name, "tracker"):
+        if not within(name, "tracker") or name == "tracker":  # of the package itself see ``as_a_user``
             continue
         target = name.removeprefix("tracker").removeprefix(".")
         allowed = {room} | MAY_IMPORT[room] | OPEN
         if not any(within(target, place) for place in allowed):
             lines.append(f"{line}: {name}")
     return lines
+
+
+def as_a_user(tree: ast.AST) -> set[str]:
+    """The rooms that are reached through an ``import tracker``: x of every ``tracker.x``."""
+    return {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "tracker"
+    }
 
 
 def test_the_reader_of_imports_sees_what_it_should() -> None:
@@ -147,6 +168,11 @@ except ImportError:
     ]
     assert forbidden("samplers", list(imports(ast.parse("from tracker.costs.quadratic import Quadratic")))) != []
     assert forbidden("samplers", list(imports(ast.parse("from tracker.costs.base import value")))) == []
+    sly = ast.parse(
+        "import tracker\ntracker.reports.f(import_module('tracker.runs.npz'), f'tracker.cli.{x}', 'see tracker.x')"
+    )
+    assert as_a_user(sly) == {"reports"}
+    assert forbidden("runs", list(imports(sly))) == ["2: tracker.cli"]
 
 
 def test_every_room_is_in_the_table() -> None:
@@ -170,9 +196,36 @@ def test_every_permission_is_used(room: str) -> None:
     assert [place for place in sorted(MAY_IMPORT[room]) if not any(within(name, place) for name in used)] == []
 
 
+def test_one_file_imports_modules_by_their_names() -> None:
+    """Names that are loaded late stand in tables, relative to their package."""
+    by_name = {"importlib", "importlib.import_module"}
+    assert [path.name for path in FILES if by_name & {i.name for i in of(path)}] == ["lazy_names.py"]
+
+
+def test_rooms_above_are_reached_as_a_user_does() -> None:
+    found: dict[str, set[str]] = {}
+    for path in FILES:
+        whole = [i for i in of(path) if i.name == "tracker"]
+        assert not any(i.early for i in whole), path
+        if whole:
+            found.setdefault(room_of(path), set()).update(as_a_user(ast.parse(path.read_text(encoding="utf-8"))))
+    assert found == AS_A_USER
+
+
+@pytest.mark.parametrize("package", WITH_LAZY_NAMES)
+def test_names_that_are_loaded_late_are_there(package: str) -> None:
+    module = import_module(package)
+    assert dir(module) == sorted(module.__all__)
+    assert all(getattr(module, name) is not None for name in module.__all__)
+    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nonsense'"):
+        module.nonsense  # noqa: B018
+
+
 def test_the_package_itself_imports_nothing_of_its_own_early() -> None:
     found = of(PACKAGE / "__init__.py")
-    assert [i for i in found if within(i.name, "tracker") and i.early and i.real] == []
+    assert {i.name for i in found if within(i.name, "tracker") and i.early and i.real} == {
+        "tracker.lazy_names.lazy_names"
+    }
 
 
 def test_the_table_has_no_circles() -> None:

@@ -21,8 +21,8 @@ from typer.testing import CliRunner
 from tracker.cli import app
 from tracker.cli.printing import console, plus_minus, with_error
 from tracker.cli.progress import Speed, reporter
-from tracker.cli.run import columns, metrics_shown, print_summary
-from tracker.cli.sweep_warnings import say_warnings, warnings_of
+from tracker.cli.summary_printing import columns, metrics_shown, print_summary
+from tracker.cli.sweep_checks import say_warnings, warnings_of
 from tracker.jsonable import jsonable
 from tracker.runs import points_of, run_errors
 from tracker.scenario import json_schema, load
@@ -227,7 +227,7 @@ def test_warnings_of_points_are_few_lines_and_none_twice(capsys: Any, monkeypatc
         load(ROOT / "scenarios" / "swapping_wells_sweep.toml", ['sweep={"samplers.*.epsilon" = [0.5, 1.0]}'])
     )
     assert all("not mean-square stable" in "".join(found) for found in warnings_of(steep))
-    monkeypatch.setattr("tracker.cli.sweep_warnings.MOST_SECONDS", 0.0)
+    monkeypatch.setattr("tracker.cli.sweep_checks.MOST_SECONDS", 0.0)
     assert not any("not mean-square stable" in "".join(found) for found in warnings_of(steep))
     assert capsys.readouterr().err == "from point 0 on, only the step sizes of quadratic modes are checked\n"
 
@@ -538,7 +538,7 @@ LONG = {**SUMMARY["samplers"][0], "name": "a-sampler-with-a-name"}
 def test_a_table_fits_the_terminal(width: int | None, dropped: list[str] | None, capsys: Any, monkeypatch: Any) -> None:
     """The full table has 21 + 7 + 12 + 12 + 14 + 13 + 11 + 15 + 8 + 7 characters, 3 between any two columns, 2 at the ends: 149."""
     terminal = None if width is None else Console(width=width, file=sys.stdout, force_terminal=True, color_system=None)
-    monkeypatch.setattr("tracker.cli.run.console", lambda: terminal or console())
+    monkeypatch.setattr("tracker.cli.summary_printing.console", lambda: terminal or console())
     wide = {**LONG, "mean_square_error": {"mean": 0.12345, "stderr": 0.01}}
     print_summary({**SUMMARY, "samplers": [wide, wide], "chain": None, "regime": []}, None)
     lines = capsys.readouterr().out.splitlines()

@@ -13,7 +13,7 @@ from test_sweep_page import ALPHA, box, swept, times
 
 import tracker
 from tracker import chain
-from tracker.cli.run import print_summary
+from tracker.cli.summary_printing import print_summary
 from tracker.metrics.multiple_tests import family
 from tracker.reports.exhibit import Exhibit
 from tracker.reports.exhibits import dwells

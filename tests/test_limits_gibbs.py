@@ -11,6 +11,7 @@ import pytest
 import tracker
 from tracker import limits
 from tracker.costs.base import gradient
+from tracker.costs.minimise.local import gradient_noise
 from tracker.limits.gibbs_law import Marginal, gaussian
 from tracker.scenario import build_modes
 
@@ -72,9 +73,7 @@ def test_a_law_is_a_law() -> None:
 
 
 def test_gradient_noise_is_exact_for_stored_data_and_additive_noise() -> None:
-    np.testing.assert_allclose(
-        limits.gradient_noise(QUADRATIC[0].cost, np.ones(2)), [[0.5, 0.1], [0.1, 0.4]], rtol=1e-14
-    )
+    np.testing.assert_allclose(gradient_noise(QUADRATIC[0].cost, np.ones(2)), [[0.5, 0.1], [0.1, 0.4]], rtol=1e-14)
     cost, theta = EXAMPLE_1.cost, EXAMPLE_1.minimisers[0]
     rows = []
     for y in cost.data:
@@ -82,7 +81,7 @@ def test_gradient_noise_is_exact_for_stored_data_and_additive_noise() -> None:
         gradient(cost, theta, np.array([y]), out)
         rows.append(out)
     wanted = np.cov(np.array(rows).T, bias=True)
-    np.testing.assert_allclose(limits.gradient_noise(cost, theta), wanted, rtol=1e-12)
+    np.testing.assert_allclose(gradient_noise(cost, theta), wanted, rtol=1e-12)
 
 
 def test_gradient_noise_of_logistic_regression_is_that_of_its_rows() -> None:
@@ -92,9 +91,7 @@ def test_gradient_noise_of_logistic_regression_is_that_of_its_rows() -> None:
     theta, x, y = mode.minimisers[0], mode.cost.rows, mode.cost.labels
     pulls = -keys.horizon * (y / (1.0 + np.exp(y * (x @ theta))))[:, None] * x
     centred = pulls - pulls.mean(axis=0)
-    np.testing.assert_allclose(
-        limits.gradient_noise(mode.cost, theta), centred.T @ centred / len(x), rtol=1e-10, atol=1e-10
-    )
+    np.testing.assert_allclose(gradient_noise(mode.cost, theta), centred.T @ centred / len(x), rtol=1e-10, atol=1e-10)
 
 
 def test_gradient_noise_of_a_stream_has_the_stiff_eigenvalue() -> None:
@@ -103,5 +100,5 @@ def test_gradient_noise_of_a_stream_has_the_stiff_eigenvalue() -> None:
     docs/mathematics, "Gradient noise".
     """
     stream = EXAMPLE_1.cost._replace(source=0, data=np.empty(0), centres=np.array([0.0, 1.0]))
-    found = np.linalg.eigvalsh(limits.gradient_noise(stream, np.array([0.0, 0.975])))
+    found = np.linalg.eigvalsh(gradient_noise(stream, np.array([0.0, 0.975])))
     assert found[1] == pytest.approx(6520.9, rel=0.12)

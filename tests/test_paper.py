@@ -8,13 +8,9 @@ import numpy as np
 import pytest
 
 import tracker
-from tracker import references
-from tracker.metrics.paired import difference
-from tracker.reports import markdown
-from tracker.reports.exhibit import Exhibit, Listing, Omitted, Section, Shown, Table, Verdict
-from tracker.reports.paper import FOLDER, SUBTITLE, TITLE, sections_of
-from tracker.reports.paper_claims import claims
-from tracker.reports.paper_numbers import (
+from studies.paper import markdown
+from studies.paper.claims import claims
+from studies.paper.numbers import (
     CONVINCING,
     Comparison,
     Numbers,
@@ -25,6 +21,10 @@ from tracker.reports.paper_numbers import (
     read,
     signed,
 )
+from studies.paper.page import FOLDER, SUBTITLE, TITLE, sections_of
+from tracker import references
+from tracker.metrics.paired import difference
+from tracker.reports.exhibit import Exhibit, Listing, Omitted, Section, Shown, Table, Verdict
 
 ROOT = Path(__file__).parents[1]
 GALLERY = ROOT / "reports" / "gallery"

@@ -14,10 +14,11 @@ from matplotlib.container import ErrorbarContainer
 from test_sweep_page import ALPHA, LUCK, swept
 
 import tracker
+from studies.paper import figures as paper_figures
 from tracker.chain import DwellCounts
 from tracker.convergence.verdict import Observable
 from tracker.formatting import interval, percent
-from tracker.reports import limit_page, paper_figures
+from tracker.reports import limit_page
 from tracker.reports.best_of_sweep import contests
 from tracker.reports.exhibit import Exhibit
 from tracker.reports.exhibits import (

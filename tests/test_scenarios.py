@@ -1,6 +1,6 @@
 """Every scenario of the gallery runs, shortened by --set, in the interpreter: compiling each pair would take minutes.
 
-Its claim is checked at full size by ``benchmarks/claims.py``, whose table is committed in the gallery.
+Its claim is checked at full size by ``studies/claims``, whose table is committed in the gallery.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 from test_kernels import interpreted
 
 import tracker
-from tracker.cli.listing import first_comment
+from tracker.cli.list import first_comment
 from tracker.scenario import build_modes, refusals, warnings
 
 FOLDER = Path(__file__).parents[1] / "scenarios"

@@ -16,7 +16,7 @@ import pytest
 from faults import kept_entries, wait_until
 
 import tracker
-from tracker.cli import own_thread, signals
+from tracker.cli import signals
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = ("trials=24", "steps=1_000_000", "record_every=100_000", "chain.alpha=0.02", 'chain.initial="stationary"')
@@ -93,35 +93,39 @@ def _text() -> str:
 HANGS = """
 import sys, time
 import tracker.cli as cli
-from tracker.cli import guard, program
-from tracker.cli.own_thread import apart
+from tracker.cli import error_messages, program
 
 program.app.registered_commands[:] = [c for c in program.app.registered_commands if c.callback.__name__ != "limit"]
 
 @program.app.command("limit")
-@guard.guarded
+@error_messages.guarded
 def hang(kind: str):
     print("begun", flush=True)
-    apart(lambda: time.sleep(100) if "soft" in sys.argv else sum(range(10**11)))  # it never lets go of the interpreter
+    time.sleep(100) if "soft" in sys.argv else sum(range(10**11))  # which never lets go of the interpreter
 
 cli.main()
 """
 
 
-@pytest.mark.parametrize("kind", ["soft", "hard"])
-@pytest.mark.parametrize("number", ALL)
-def test_work_that_hears_nothing_is_left_within_two_seconds(number: int, kind: str) -> None:
+def hanging(kind: str, prepare: Callable[[], None] = default_signals) -> subprocess.Popen[str]:
     process = subprocess.Popen(
         [sys.executable, "-c", HANGS, "limit", kind],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         cwd=ROOT,
-        preexec_fn=default_signals,  # noqa: PLW1509
+        preexec_fn=prepare,  # noqa: PLW1509
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "begun\n"
     time.sleep(0.3)
+    return process
+
+
+@pytest.mark.parametrize("kind", ["soft", "hard"])
+@pytest.mark.parametrize("number", ALL)
+def test_work_that_hears_nothing_is_left_within_two_seconds(number: int, kind: str) -> None:
+    process = hanging(kind)
     began = time.monotonic()
     send(process, number, 5)
     said = process.communicate(timeout=30)[1]
@@ -129,15 +133,24 @@ def test_work_that_hears_nothing_is_left_within_two_seconds(number: int, kind: s
     assert (process.returncode, said) == (130, "interrupted\n")
 
 
+def under_nohup() -> None:
+    default_signals()
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+
+def test_a_waiting_parent_ignores_a_hang_up_under_nohup() -> None:
+    process = hanging("soft", under_nohup)
+    send(process, signal.SIGHUP, 3)
+    time.sleep(2.0)
+    assert process.poll() is None
+    send(process, signal.SIGTERM)
+    assert (process.communicate(timeout=30)[1], process.returncode) == ("interrupted\n", 130)
+
+
 def test_a_hang_up_that_is_ignored_already_stays_ignored(tmp_path: Path) -> None:
     """As nohup asks for."""
-
-    def prepare() -> None:
-        default_signals()
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-
     arguments = ("run", "scenarios/example_a.toml", "--out", str(tmp_path / "out"), "--no-report", "--quiet", "--json")
-    process = start(*arguments, "--set", "trials=4", "--set", "steps=1_000_000", prepare=prepare)
+    process = start(*arguments, "--set", "trials=4", "--set", "steps=1_000_000", prepare=under_nohup)
     wait_until(lambda: (tmp_path / "out" / "manifest.json").exists() or process.poll() is not None)
     send(process, signal.SIGHUP, 3)
     said, trouble = process.communicate(timeout=120)
@@ -159,9 +172,3 @@ def _terminated() -> None:
     with signals.command_under_way():
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(1.0)
-
-
-def test_what_work_apart_returns_and_raises_comes_through() -> None:
-    assert own_thread.apart(lambda: 3) == 3
-    with pytest.raises(ZeroDivisionError):
-        own_thread.apart(lambda: 1 // 0)

@@ -14,7 +14,7 @@ from test_sweep_page import SKEWED, answer, swept
 
 import tracker
 from tracker import limits, skew
-from tracker.cli.run import print_summary
+from tracker.cli.summary_printing import print_summary
 from tracker.reports import own_best_step, run_vs_run, tuning
 from tracker.reports.exhibit import Exhibit, Omitted, Shown
 from tracker.reports.exhibits import diagnostics
@@ -343,7 +343,8 @@ def test_the_json_and_the_terminal_of_a_sweep_hold_the_tuning(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from tracker.cli.printing import console
-    from tracker.cli.sweep import described, print_tuning, tuning_of
+    from tracker.cli.sweep import described
+    from tracker.cli.sweep_printing import print_tuning, tuning_of
 
     sweep = swept(curve, {"samplers.*.epsilon": [0.01, 0.02, 0.04]})
     rows = described(sweep, "tracking_error", None)["tuning"]

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import tracker
 from tracker import limits
 from tracker.cli import app
-from tracker.cli.sweep import sweep_cost
+from tracker.cli.sweep_checks import sweep_cost
 from tracker.reports.best_of_sweep import contests
 from tracker.reports.exhibit import Exhibit, Omitted, Verdict
 from tracker.reports.sweep_page import points_table, sweep_exhibits, sweep_report

@@ -375,7 +375,7 @@ def test_what_goes_wrong_is_one_line_and_a_code(arguments: list[str], code: int,
 
 
 def test_the_page_shows_the_figures_and_stands_alone(example_b: Verdict, tmp_path: Path) -> None:
-    page = limit_report.write_page(example_b, tmp_path / "new")
+    page = limit_report.write_limit_page(example_b, tmp_path / "new")
     assert sorted(path.name for path in page.parent.iterdir()) == [
         "limit-error.svg",
         "limit-law.svg",

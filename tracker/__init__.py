@@ -7,52 +7,42 @@ matrix I + alpha Q, ratio = alpha / epsilon, ``beta`` inverse temperature, ``ske
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tracker.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from tracker import chain, limits, references, reports, skew
     from tracker.convergence import Verdict, check_limit
     from tracker.runs import Run, Sweep, open_run, open_sweep, run, sweep
     from tracker.scenario import Scenario, ScenarioError, load, parse
 
 __version__ = "0.1.0"
-
-# Loaded when first used: importing numba and scipy takes a second.
-_HOMES = {
-    "Run": "tracker.runs",
-    "Scenario": "tracker.scenario",
-    "ScenarioError": "tracker.scenario",
-    "Sweep": "tracker.runs",
-    "Verdict": "tracker.convergence",
-    "check_limit": "tracker.convergence",
-    "load": "tracker.scenario",
-    "open_run": "tracker.runs",
-    "open_sweep": "tracker.runs",
-    "parse": "tracker.scenario",
-    "run": "tracker.runs",
-    "sweep": "tracker.runs",
-}
 __all__ = [
     "Run",
     "Scenario",
     "ScenarioError",
     "Sweep",
     "Verdict",
+    "chain",
     "check_limit",
+    "limits",
     "load",
     "open_run",
     "open_sweep",
     "parse",
+    "references",
+    "reports",
     "run",
+    "skew",
     "sweep",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'tracker' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "convergence": ["Verdict", "check_limit"],
+        "runs": ["Run", "Sweep", "open_run", "open_sweep", "run", "sweep"],
+        "scenario": ["Scenario", "ScenarioError", "load", "parse"],
+    },
+    modules=["chain", "limits", "references", "reports", "skew"],
+)

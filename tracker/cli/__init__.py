@@ -1,4 +1,4 @@
-"""The command line. It holds no mathematics, and heavy imports stand inside the commands that need them.
+"""The command line: one file per command, named like it. No mathematics, and heavy imports inside the functions.
 
 Results go to stdout; progress, warnings and errors to stderr, one line each.
 """
@@ -7,12 +7,28 @@ from __future__ import annotations
 
 import os
 
-from tracker.cli import signals
-from tracker.cli.commands import carrying_out, results, scenarios  # in this order in the help
-from tracker.cli.error_messages import DEFECT, USAGE, open_closed_streams, spell_out
+from tracker.cli import compare, export, limit, new, report, run, schema, signals, status, sweep, validate
+from tracker.cli import list as listing
+from tracker.cli.error_messages import guarded, open_closed_streams, spell_out
 from tracker.cli.plain_warnings import warn_plainly
 from tracker.cli.program import app
 from tracker.cli.waiting_parent import watch_over_a_child
+
+COMMANDS = (
+    run.run,
+    sweep.sweep,
+    status.status,
+    validate.validate,
+    limit.limit,
+    new.new,
+    listing.list_,
+    schema.schema,
+    report.report,
+    compare.compare,
+    export.export,
+)  # fmt: skip  (in the order of the help)
+for command in COMMANDS:
+    app.command(command.__name__.rstrip("_"))(guarded(command))
 
 
 def main() -> None:
@@ -23,14 +39,10 @@ def main() -> None:
     spell_out()
     warn_plainly()
     os.environ["MPLBACKEND"] = "agg"  # only files are drawn; another, or one that is none, has no say here
-    code = DEFECT
     try:
         app()
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else USAGE
-        raise
     finally:
-        signals.end_program(code)
+        signals.end_program()
 
 
-__all__ = ["app", "carrying_out", "main", "results", "scenarios"]
+__all__ = ["COMMANDS", "app", "main"]

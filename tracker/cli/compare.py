@@ -1,37 +1,62 @@
-"""``tracker compare``: compare two runs on the same trials, and fail on conditions that a script gives."""
+"""``tracker compare``: two runs against each other on the same trials, and conditions on which a script fails."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich.text import Text
 
 from tracker.cli.error_messages import CHECK, USAGE, Refused, say
+from tracker.cli.options import FinishedRun, Json, Plugins
 from tracker.cli.printing import console, number, print_json, print_table
 from tracker.cli.report import opened
 from tracker.formatting import counted
+from tracker.metrics.table import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from tracker.metrics.paired import Paired
     from tracker.reports.run_vs_run import Change
 
 
-def compare_runs(
-    first: Path, second: Path, out: Path | None, fail_if: Sequence[str], json: bool, plugins: Sequence[str] = ()
+def compare(
+    first: FinishedRun,
+    second: Annotated[Path, typer.Argument(metavar="RUN", help="Another, on the same trials.", show_default=False)],
+    out: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Draw the comparison, too.")] = None,
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CONDITION",
+            help="Exit with 6 if QUANTITY.SAMPLER > NUMBER (or <, >=, <=) holds for the ratio of the second run to the first; "
+            "QUANTITY.SAMPLER.low and .high are the ends of its interval, \\* is any sampler. QUANTITY: "
+            f"{', '.join(METRICS)}. Repeatable.",
+        ),
+    ] = None,
+    plugins: Plugins = None,
+    json: Json = False,
 ) -> None:
-    """Print and draw what changed from ``first`` to ``second``; a condition that holds, or is not known not to, is exit code 6."""
-    from tracker.metrics.table import METRICS
+    """Compare two runs on the same trials: ratios with 95 % intervals, and in how many trials the second is better.
+
+    Runs whose trials met different chains are refused.
+
+    For example:
+
+        tracker compare reports/before reports/after
+
+        tracker compare reports/before reports/after --fail-if 'tracking_error.classical > 1.05' --out compare.html
+    """
     from tracker.reports.fail_conditions import failures, parse_condition
     from tracker.reports.html_page import write
-    from tracker.reports.run_vs_run import NotPaired, as_rows, compare, page, steps, steps_line
+    from tracker.reports.run_vs_run import NotPaired, as_rows, page, steps, steps_line
+    from tracker.reports.run_vs_run import compare as changes_between
 
     try:
-        conditions = [parse_condition(text) for text in fail_if]
-        one, two = opened(first, plugins), opened(second, plugins)
-        changes = compare(one, two)
+        conditions = [parse_condition(text) for text in fail_if or ()]
+        one, two = opened(first, plugins or ()), opened(second, plugins or ())
+        changes = changes_between(one, two)
         failed = failures(changes, conditions)
     except NotPaired as error:
         head = (

@@ -2,22 +2,50 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from tracker.cli.error_messages import EXISTS, USAGE, Refused
+from tracker.cli.options import FinishedRun, Plugins
 from tracker.formatting import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from tracker.runs import Run
 
 
-def export_run(
-    path: Path, csv: Path | None, arviz: Path | None, sampler: str | None, plugins: Sequence[str] = ()
+def export(
+    folder: FinishedRun,
+    csv: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write summary.csv (a row per sampler), traces.csv (a row per sampler, trial and recorded step) and "
+            "chain.csv (a row per mode) there.",
+        ),
+    ] = None,
+    arviz: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the recorded steps as a netCDF DataTree: posterior (chain, draw, ...)."
+        ),
+    ] = None,
+    sampler: Annotated[
+        str | None, typer.Option(help="The sampler for --arviz.", show_default="all, along an axis of their own")
+    ] = None,
+    plugins: Plugins = None,
 ) -> None:
-    """Write the run in ``path`` as CSV, as a DataTree for ArviZ, or both."""
+    """Write a finished run for other programs: CSV for anything, a DataTree for ArviZ.
+
+    `RUN/result.nc` itself opens in xarray, with axes sampler, trial, time, theta.
+
+    For example:
+
+        tracker export reports/swapping-wells --csv tables
+
+        tracker export reports/example-1 --arviz draws.nc --sampler classical
+    """
     if csv is None and arviz is None:
         raise Refused(USAGE, "nothing to write: give --csv DIR, --arviz FILE, or both")
     if arviz is not None and (not arviz.name or arviz.is_dir()):  # "" and "." are the folder where we are
@@ -26,7 +54,7 @@ def export_run(
     from tracker.runs.csv_and_arviz import to_csv
 
     try:
-        run = open_run(path, plugins=plugins)
+        run = open_run(folder, plugins=plugins or ())
     except CorruptRun as error:
         raise Refused(EXISTS, str(error)) from None
     if csv is not None:

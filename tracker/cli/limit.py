@@ -2,46 +2,92 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich.text import Text
 
 from tracker.cli.error_messages import CHECK, REFUSED, USAGE, Refused, say
-from tracker.cli.own_thread import apart
+from tracker.cli.options import File, Json, MaxSteps, MaxWork, Plugins, Quiet, Settings, limits_of
 from tracker.cli.printing import console, number, print_json, print_table
 from tracker.cli.progress import reporter
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from tracker.convergence import Observable, Verdict
     from tracker.convergence.verdict import Residual
 
 
-def check_file(
-    file: Path,
-    sampler: str | None,
-    epsilons: str | None,
-    horizon: float | None,
-    trials: int | None,
-    resolution: float | None,
-    path: float | None,
-    settings: Sequence[str],
-    plugins: Sequence[str],
-    limits: Mapping[str, float],
-    max_work: float | None,
-    out: Path | None,
-    workers: int | None,
-    json: bool,
-    quiet: bool,
+def limit(
+    file: File,
+    sampler: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which sampler.", show_default="the first")
+    ] = None,
+    epsilons: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,C", help="Step sizes, at least three.", show_default="five halvings"),
+    ] = None,
+    horizon: Annotated[
+        float | None,
+        typer.Option(
+            metavar="T",
+            help="Time at which laws are compared.",
+            show_default="steps x epsilon, or less if that is long",
+        ),
+    ] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            metavar="R", help="Simulate every step size with R trials.", show_default="exact values where known"
+        ),
+    ] = None,
+    resolution: Annotated[
+        float | None,
+        typer.Option(
+            metavar="D", help="Standard deviations below which no difference is looked for.", show_default="0.05"
+        ),
+    ] = None,
+    path: Annotated[
+        float | None,
+        typer.Option(
+            metavar="POWER",
+            help="alpha = epsilon^POWER: frozen above 1, averaged below.",
+            show_default="alpha/epsilon kept",
+        ),
+    ] = None,
+    settings: Settings = None,
+    plugins: Plugins = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write a page and its figures.", show_default="none")
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, max=4096, help="Threads; results do not depend on it.", show_default="all cores"),
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    max_steps: MaxSteps = None,
+    max_work: MaxWork = None,
 ) -> None:
-    """Check the limit of a sampler in ``file``; a rejection ends in exit code 6."""
+    """Check whether a sampler converges weakly to its limit, and whether the engine is that sampler.
+
+    Two verdicts: the limit (what the algorithm tends to as epsilon goes to 0) and the implementation (the engine at the
+    largest epsilon against its exact law there). Exit code 6 if one is rejected.
+
+    For example:
+
+        tracker limit scenarios/example_a.toml
+
+        tracker limit scenarios/example_a.toml --trials 12000 --resolution 0.05
+
+        tracker limit scenarios/example_a.toml --path 0.5 --json
+    """
     from tracker.scenario import Limits, load
     from tracker.scenario.forecast import search_refusals, what_is_searched
 
     ladder = None if epsilons is None else _numbers(epsilons)
-    scenario = load(file, settings, plugins)
+    scenario = load(file, settings or (), plugins or ())
+    limits = limits_of(max_steps, None, None)
 
     from tracker.convergence import check_limit
     from tracker.convergence.check_request import TooManySteps
@@ -55,20 +101,8 @@ def check_file(
     work = {} if max_work is None else {"max_work": max_work}
     with reporter(quiet=quiet) as progress:
         try:
-            verdict = apart(
-                lambda: check_limit(
-                    scenario,
-                    sampler,
-                    ladder,
-                    horizon,
-                    trials,
-                    resolution,
-                    path,
-                    progress,
-                    workers=workers,
-                    **limits,
-                    **work,
-                )
+            verdict = check_limit(
+                scenario, sampler, ladder, horizon, trials, resolution, path, progress, workers=workers, **limits, **work
             )
         except TooManySteps as error:
             raise Refused(REFUSED, str(error)) from None
@@ -77,9 +111,9 @@ def check_file(
                 raise  # of the scenario: the guard lists them
             raise Refused(USAGE, str(error)) from None
     if out is not None:
-        from tracker.reports.limit_page import write_page
+        from tracker.reports import write_limit_page
 
-        say(f"page: {apart(lambda: write_page(verdict, out))}")
+        say(f"page: {write_limit_page(verdict, out)}")
     if json:
         print_json(verdict.json())
     else:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 
 import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def _written_as_pairs(settings: list[str] | None) -> list[str] | None:
@@ -87,4 +92,51 @@ Engine = Annotated[
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
-NoReport = Annotated[bool, typer.Option("--no-report", envvar="TRACKER_NO_REPORT", help="Write no report.html.")]
+
+
+class RunOptions(NamedTuple):
+    """The options that ``tracker run`` and ``tracker sweep`` share."""
+
+    out: Out = None
+    workers: Workers = None
+    engine: Engine = "threads"
+    settings: Settings = None
+    plugins: Plugins = None
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue what is in the directory; what is finished is only read.")
+    ] = False
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing run or sweep directory.")] = False
+    no_report: Annotated[
+        bool, typer.Option("--no-report", envvar="TRACKER_NO_REPORT", help="Write no report.html.")
+    ] = False
+    json: Json = False
+    quiet: Quiet = False
+    max_steps: MaxSteps = None
+    max_memory: MaxMemory = None
+    max_disk: MaxDisk = None
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """The limits that were given, in steps and bytes."""
+        return limits_of(self.max_steps, self.max_memory, self.max_disk)
+
+
+def taking_run_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Let the command line give the fields of the parameter ``options`` one by one: typer reads the signature."""
+    fields = get_type_hints(RunOptions, include_extras=True)
+
+    @functools.wraps(command)
+    def inner(**given: Any) -> None:
+        options = RunOptions(**{name: given.pop(name) for name in fields})
+        command(**given, options=options)
+
+    own = [each for each in inspect.signature(command, eval_str=True).parameters.values() if each.name != "options"]
+    shared = [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=RunOptions._field_defaults[name]
+        )
+        for name, kind in fields.items()
+    ]
+    inner.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
+    inner.__annotations__ = {each.name: each.annotation for each in (*own, *shared)}
+    return inner

@@ -1,4 +1,4 @@
-"""The program: its help text and its own options. The commands are added to it elsewhere."""
+"""The program itself: its help text and its own options. Commands join it in ``tracker/cli/__init__.py``."""
 
 from __future__ import annotations
 

@@ -2,33 +2,54 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
 
 from tracker.cli.error_messages import EXISTS, Refused, say
-from tracker.cli.own_thread import apart
+from tracker.cli.options import Plugins
 from tracker.formatting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
-    from tracker.reports.drawing import Format
     from tracker.runs import Run, Sweep
 
 PAGE = "report.html"
 
 
-def report_run(folder: Path, out: Path | None, figures: Format | None, plugins: Sequence[str] = ()) -> None:
-    """Write the page of the run or sweep in ``folder``, and say where it is."""
+def report(
+    folder: Annotated[
+        Path, typer.Argument(metavar="RUN", help="The directory of a finished run or sweep.", show_default=False)
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.html", help="Where the page is written.", show_default="RUN/report.html"),
+    ] = None,
+    figures: Annotated[
+        Literal["pdf", "svg", "png"] | None,
+        typer.Option(help="Write each figure alone, too, into figures/ beside the page."),
+    ] = None,
+    plugins: Plugins = None,
+) -> None:
+    """Write the page of a run or a sweep: one HTML file that needs nothing else.
+
+    For example:
+
+        tracker report reports/swapping-wells
+
+        tracker report reports/swapping-wells --out page.html --figures pdf
+    """
     from tracker.reports.run_page import write_figures
     from tracker.reports.sweep_page import write_sweep_figures
     from tracker.runs import Run
     from tracker.runs.sweep_reading import is_sweep
 
-    result = opened_sweep(folder, plugins) if is_sweep(folder) else opened(folder, plugins)
+    result = (opened_sweep if is_sweep(folder) else opened)(folder, plugins or ())
     page = out if out is not None else folder / PAGE
     say(f"writing the report: {_size(result)}")
-    apart(lambda: result.report(page))
+    result.report(page)
     print(page)
     if figures is not None:
         place = page.parent / "figures"

@@ -29,10 +29,14 @@ class _State:
     program : whether it is the command line, whose end is the end of the process
     inside : whether a command is under way, which a ``KeyboardInterrupt`` reaches
     asked : whether a signal has come
-    abandoned : whether a thread is left behind that nothing can stop
     """
 
-    program = inside = asked = abandoned = False
+    program = inside = asked = False
+
+
+def heeded() -> list[signal.Signals]:
+    """Return the signals that end a command: TERM, and the others unless whoever started us has them ignored."""
+    return [number for number in ENDING if number == signal.SIGTERM or signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def begin_program() -> None:
@@ -41,14 +45,9 @@ def begin_program() -> None:
     _take()
 
 
-def end_program(code: int) -> None:
-    """Leave with ``code``, at once if a thread is left behind: the interpreter would wait for it."""
+def end_program() -> None:
+    """Let no signal disturb the interpreter while it comes to its end: the exit code is decided."""
     _ignore()
-    if _State.abandoned:
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(Exception):
-                stream.flush()
-        os._exit(code)
 
 
 @contextmanager
@@ -79,15 +78,9 @@ def raise_if_asked() -> None:
         raise KeyboardInterrupt
 
 
-def abandon() -> None:
-    """Remember that a thread is left behind."""
-    _State.abandoned = True
-
-
 def _take() -> None:
-    for number in ENDING:
-        if number == signal.SIGTERM or signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _interrupt)
+    for number in heeded():
+        signal.signal(number, _interrupt)
 
 
 def _ignore() -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import asdict, is_dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from tracker.cli.error_messages import EXISTS, Refused
+from tracker.cli.options import Json
 from tracker.cli.printing import duration, print_json
 from tracker.formatting import counted
 from tracker.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from tracker.runs.run_status import Status
     from tracker.runs.sweep_status import SweepStatus
@@ -20,26 +23,46 @@ if TYPE_CHECKING:
 MOST_NAMES = 10  # of damaged files in a line, and of points that went wrong
 
 
-def show_status(folder: Path, verify: bool | None, json: bool) -> None:
-    """Print how far the run or sweep in ``folder`` is; a finished one that is damaged ends in exit code 7."""
+def status(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="The directory of a run or sweep.", show_default=False)],
+    verify: Annotated[
+        bool | None,
+        typer.Option(
+            "--verify/--no-verify",
+            help="Read all that is kept and check its hashes, or only look whether it is there.",
+            show_default="--verify up to 300 MB",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Say how far a run or a sweep is; it may be running in another terminal.
+
+    What counts as done is what a resume would not compute again.
+
+    For example:
+
+        tracker status reports/swapping-wells
+
+        tracker status reports/swapping-wells --verify
+    """
     from tracker.runs import CorruptRun
     from tracker.runs.run_status import status_of
     from tracker.runs.sweep_reading import is_sweep
     from tracker.runs.sweep_status import sweep_status_of
 
-    status: Status | SweepStatus
+    found: Status | SweepStatus
     try:
-        status = (sweep_status_of if is_sweep(folder) else status_of)(folder, verify=verify)
+        found = (sweep_status_of if is_sweep(folder) else status_of)(folder, verify=verify)
     except CorruptRun as error:
         raise Refused(EXISTS, f"{folder}: {error.reason}") from None
     if json:
-        print_json(_plain(status))
+        print_json(_plain(found))
     else:
-        for line in _lines(status):
+        for line in _lines(found):
             print(printable(line))
-    if status.state == "complete" and status.unusable:
-        again = status.resume or "tracker run FILE --replace"
-        raise Refused(EXISTS, f"{folder}: damaged: {_some(status.unusable)}; {again} computes it again")
+    if found.state == "complete" and found.unusable:
+        again = found.resume or "tracker run FILE --replace"
+        raise Refused(EXISTS, f"{folder}: damaged: {_some(found.unusable)}; {again} computes it again")
 
 
 def _plain(value: object) -> object:

@@ -8,33 +8,49 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from tracker.cli.error_messages import REFUSED, Refused, say
-from tracker.cli.own_thread import apart
+from tracker.cli.options import File, Json, MaxDisk, MaxMemory, MaxSteps, Plugins, Settings, limits_of
 from tracker.cli.printing import console, duration, number, print_json, print_table
-from tracker.cli.run import _regime_lines, size_of
-from tracker.cli.sweep_warnings import say_warnings, warnings_of
+from tracker.cli.summary_printing import regime_lines, size_of
+from tracker.cli.sweep_checks import say_warnings, sweep_cost, sweep_refusals, warnings_of
 from tracker.formatting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from tracker.scenario import Limits, Scenario
 
 MOST_ROWS = 300  # of samplers in modes: a table of thousands takes longer to print than to compute
 
 
-def validate_file(
-    file: Path, settings: Sequence[str], plugins: Sequence[str], limits: Mapping[str, float], json: bool
+def validate(
+    file: File,
+    settings: Settings = None,
+    plugins: Plugins = None,
+    json: Json = False,
+    max_steps: MaxSteps = None,
+    max_memory: MaxMemory = None,
+    max_disk: MaxDisk = None,
 ) -> None:
-    """Print what ``file`` means; problems are raised as a ScenarioError."""
+    """Check a scenario without running it: its problems, or what it means.
+
+    Prints the minimisers of each mode, the regime of each sampler, the stability limit of each step size, and what a
+    run would cost.
+
+    For example:
+
+        tracker validate scenarios/swapping_wells.toml
+
+        tracker validate scenarios/example_a.toml --set 'samplers.*.epsilon=2' --json
+    """
     from tracker.scenario import Limits, load
     from tracker.scenario.forecast import search_refusals, what_is_searched
 
-    scenario = load(file, settings, plugins)
+    scenario = load(file, settings or (), plugins or ())
     say(f"{what_is_searched(scenario)}, then the stability of {counted(len(scenario.samplers), 'sampler')}")
-    if beyond := search_refusals(scenario, Limits(**limits)):
+    limits = Limits(**limits_of(max_steps, max_memory, max_disk))
+    if beyond := search_refusals(scenario, limits):
         raise Refused(REFUSED, *beyond)
-    apart(lambda: _validate(scenario, Limits(**limits), json))
+    _validate(scenario, limits, json)
 
 
 def _validate(scenario: Scenario, limits: Limits, json: bool) -> None:
@@ -46,7 +62,6 @@ def _validate(scenario: Scenario, limits: Limits, json: bool) -> None:
     facts = findings(scenario, modes)
     refused = refusals(scenario, limits)
     if scenario.sweep:
-        from tracker.cli.sweep import sweep_cost, sweep_refusals
         from tracker.runs import points_of
 
         points = points_of(scenario)
@@ -121,7 +136,7 @@ def _print(facts: Mapping[str, Any]) -> None:
     if whole:
         head = ("sampler", "switched by the chain", "second moments per step", "limit: rate")
         print_table(screen, head, whole, left=2)
-    for line in _regime_lines(facts["regime"]):
+    for line in regime_lines(facts["regime"]):
         screen.print(Text(line))
     screen.print(
         Text(

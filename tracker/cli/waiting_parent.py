@@ -11,22 +11,22 @@ import os
 import signal
 import sys
 import threading
-import time
 
-from tracker.cli.signals import ENDING, INTERRUPTED
+from tracker.cli.signals import INTERRUPTED, heeded
 
 COMMANDS = ("limit", "validate", "report", "compare")
 SECONDS_TO_END = 1.3
-POLL_SECONDS = 0.2
 
 
 def watch_over_a_child() -> None:
     """Return in a child that carries out the command; its parent leaves from here with the child's exit code."""
     wanted = len(sys.argv) > 1 and sys.argv[1] in COMMANDS and "--help" not in sys.argv
-    if not wanted or not hasattr(signal, "sigtimedwait") or threading.active_count() > 1:
+    if not wanted or not hasattr(os, "fork") or threading.active_count() > 1:
         return
-    heard = {*ENDING, signal.SIGCHLD}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, heard)  # none is lost in between
+    ending = heeded()
+    before = signal.pthread_sigmask(
+        signal.SIG_BLOCK, {*ending, signal.SIGCHLD, signal.SIGALRM}
+    )  # none is lost in between
     theirs, ours = os.pipe()
     child = os.fork()
     if child == 0:
@@ -35,7 +35,7 @@ def watch_over_a_child() -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return
     os.close(theirs)
-    os._exit(_waited(child, heard))
+    os._exit(_waited(child, ending))
 
 
 def _end_with_parent(pipe: int) -> None:
@@ -44,20 +44,21 @@ def _end_with_parent(pipe: int) -> None:
     os._exit(INTERRUPTED)
 
 
-def _waited(child: int, heard: set[signal.Signals]) -> int:
-    """Return the exit code of ``child``."""
-    deadline = float("inf")
+def _waited(child: int, ending: list[signal.Signals]) -> int:
+    """Return the exit code of ``child``; the first signal of ``ending`` asks it to end, and gives it SECONDS_TO_END."""
+    asked = False
     while True:
-        found = signal.sigtimedwait(heard, POLL_SECONDS)
+        number = signal.sigwait({*ending, signal.SIGCHLD, signal.SIGALRM})
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             code = os.waitstatus_to_exitcode(status)
             return code if code >= 0 else 128 - code
-        if found is not None and found.si_signo in ENDING and deadline == float("inf"):
-            deadline = time.monotonic() + SECONDS_TO_END
-            os.kill(child, signal.SIGTERM)
-        if time.monotonic() > deadline:
+        if number == signal.SIGALRM:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
             os.write(2, b"interrupted\n")
             return INTERRUPTED
+        if number in ending and not asked:
+            asked = True
+            os.kill(child, signal.SIGTERM)
+            signal.setitimer(signal.ITIMER_REAL, SECONDS_TO_END)

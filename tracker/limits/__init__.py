@@ -6,18 +6,16 @@ of the mode and are not normalised. Nothing here imports the simulation, so that
 Quadratic costs, exact: ``moments``, ``algorithm_moments``, ``two_time``, ``leading_error``, ``stationary``, ``stability``,
 ``best_step``, ``regimes``, ``skew_gain``, ``slow_skew_path``. Any cost: ``density`` and ``algorithm_density`` (N = 1, 2), ``coupled``
 (any N), ``adaptive_path`` (the triple theta, D, S at beta = inf). One mode alone: ``gibbs_marginal``,
-``discretised_marginal``, ``curvature``, ``gradient_noise``.
+``discretised_marginal``.
 """
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tracker.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from tracker.costs.minimise.local import curvature, gradient_noise
     from tracker.limits.adaptive_ode import adaptive_path
     from tracker.limits.best_constant_step import best_step
     from tracker.limits.coupled_levels import coupled
@@ -29,28 +27,6 @@ if TYPE_CHECKING:
     from tracker.limits.stationary_moments import Unstable, stationary
     from tracker.limits.switched_stability import stability
 
-# Loaded when first used: importing scipy takes time.
-_HOMES = {
-    "Unstable": "tracker.limits.stationary_moments",
-    "adaptive_path": "tracker.limits.adaptive_ode",
-    "algorithm_density": "tracker.limits.density_solvers",
-    "algorithm_moments": "tracker.limits.exact_moments",
-    "best_step": "tracker.limits.best_constant_step",
-    "coupled": "tracker.limits.coupled_levels",
-    "curvature": "tracker.costs.minimise.local",
-    "density": "tracker.limits.density_solvers",
-    "discretised_marginal": "tracker.limits.gibbs_law",
-    "gibbs_marginal": "tracker.limits.gibbs_law",
-    "gradient_noise": "tracker.costs.minimise.local",
-    "leading_error": "tracker.limits.exact_moments",
-    "moments": "tracker.limits.exact_moments",
-    "regimes": "tracker.limits.regime_limits",
-    "skew_gain": "tracker.limits.skew_gains",
-    "slow_skew_path": "tracker.limits.skew_gains",
-    "stability": "tracker.limits.switched_stability",
-    "stationary": "tracker.limits.stationary_moments",
-    "two_time": "tracker.limits.exact_moments",
-}
 __all__ = [
     "Unstable",
     "adaptive_path",
@@ -58,11 +34,9 @@ __all__ = [
     "algorithm_moments",
     "best_step",
     "coupled",
-    "curvature",
     "density",
     "discretised_marginal",
     "gibbs_marginal",
-    "gradient_noise",
     "leading_error",
     "moments",
     "regimes",
@@ -72,24 +46,18 @@ __all__ = [
     "stationary",
     "two_time",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'tracker.limits' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
-
-
-class _Names(ModuleType):
-    """A package whose names are not hidden by files: importing the file moments.py must not hide the function moments."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _HOMES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Names
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "adaptive_ode": ["adaptive_path"],
+        "best_constant_step": ["best_step"],
+        "coupled_levels": ["coupled"],
+        "density_solvers": ["algorithm_density", "density"],
+        "exact_moments": ["algorithm_moments", "leading_error", "moments", "two_time"],
+        "gibbs_law": ["discretised_marginal", "gibbs_marginal"],
+        "regime_limits": ["regimes"],
+        "skew_gains": ["skew_gain", "slow_skew_path"],
+        "stationary_moments": ["Unstable", "stationary"],
+        "switched_stability": ["stability"],
+    },
+)

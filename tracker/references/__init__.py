@@ -7,10 +7,9 @@ drawn from the prior, where ranks of the true parameter must be uniform.
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tracker.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from tracker.references.exact_posterior import Posterior, posterior
@@ -23,18 +22,6 @@ if TYPE_CHECKING:
         sampled_ranks,
     )
 
-# Loaded when first used: importing numba takes time.
-_HOMES = {
-    "Calibration": "tracker.references.simulation_based_calibration",
-    "Draws": "tracker.references.metropolis_hastings",
-    "Posterior": "tracker.references.exact_posterior",
-    "calibration": "tracker.references.simulation_based_calibration",
-    "draw_problems": "tracker.references.simulation_based_calibration",
-    "exact_ranks": "tracker.references.simulation_based_calibration",
-    "metropolis": "tracker.references.metropolis_hastings",
-    "posterior": "tracker.references.exact_posterior",
-    "sampled_ranks": "tracker.references.simulation_based_calibration",
-}
 __all__ = [
     "Calibration",
     "Draws",
@@ -46,24 +33,11 @@ __all__ = [
     "posterior",
     "sampled_ranks",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'tracker.references' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
-
-
-class _Names(ModuleType):
-    """A package whose names are not hidden by files: importing the file posterior.py must not hide the function."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _HOMES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Names
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "exact_posterior": ["Posterior", "posterior"],
+        "metropolis_hastings": ["Draws", "metropolis"],
+        "simulation_based_calibration": ["Calibration", "calibration", "draw_problems", "exact_ranks", "sampled_ranks"],
+    },
+)

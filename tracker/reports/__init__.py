@@ -1,1 +1,27 @@
-"""Reports: figures (data in, Figure out) and one self-contained HTML page."""
+"""Reports: figures (data in, Figure out) and self-contained HTML pages.
+
+``Run.report`` and ``Sweep.report`` write pages, and notebooks show results, through the names given here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tracker.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from tracker.reports.limit_page import write_limit_page
+    from tracker.reports.notebook import run_html, scenario_html, sweep_html
+    from tracker.reports.run_page import write_run_page
+    from tracker.reports.sweep_page import write_sweep_page
+
+__all__ = ["run_html", "scenario_html", "sweep_html", "write_limit_page", "write_run_page", "write_sweep_page"]
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "limit_page": ["write_limit_page"],
+        "notebook": ["run_html", "scenario_html", "sweep_html"],
+        "run_page": ["write_run_page"],
+        "sweep_page": ["write_sweep_page"],
+    },
+)

@@ -53,7 +53,7 @@ def box(verdict: Verdict) -> Box:
     return Box((), tuple(answers))
 
 
-def write_page(verdict: Verdict, out: str | Path) -> Path:
+def write_limit_page(verdict: Verdict, out: str | Path) -> Path:
     """Write ``limit.html`` and its figures, as SVG, into a folder; return the page's path."""
     from tracker.reports.drawing import write_figure
 

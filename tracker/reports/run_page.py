@@ -71,7 +71,7 @@ def exhibits(run: Run) -> list[Exhibit | Omitted]:
     return [item for part in parts for item in part.items if isinstance(item, (Exhibit, Omitted))]
 
 
-def write_report(run: Run, path: Path) -> None:
+def write_run_page(run: Run, path: Path) -> None:
     """Write the page of a run."""
     write(path, lambda: report(run))
 

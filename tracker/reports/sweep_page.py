@@ -50,7 +50,7 @@ def sweep_report(sweep: Sweep) -> str:
     return render(sweep.scenario.name, subtitle(sweep), parts, sweep_verdict(sweep, found))
 
 
-def write_sweep_report(sweep: Sweep, path: Path) -> None:
+def write_sweep_page(sweep: Sweep, path: Path) -> None:
     """Write the page of a sweep."""
     write(path, lambda: sweep_report(sweep))
 

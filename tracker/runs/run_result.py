@@ -46,16 +46,16 @@ class Run:
 
     def report(self, path: str | Path) -> None:
         """Write the page of this run to ``path``: one HTML file that needs nothing else."""
-        from importlib import import_module
         from pathlib import Path
 
-        # by name: reports look at runs, so runs cannot know them
-        import_module("tracker.reports.run_page").write_report(self, Path(path))
+        import tracker  # reports look at runs, so runs know them only as a user does
+
+        tracker.reports.write_run_page(self, Path(path))
 
     def _repr_html_(self) -> str:
-        from importlib import import_module
+        import tracker
 
-        return str(import_module("tracker.reports.notebook").run_html(self))
+        return tracker.reports.run_html(self)
 
     @cached_property
     def measured(self) -> MeasuredRun:

@@ -84,15 +84,14 @@ class Sweep:
 
     def report(self, path: str | Path) -> None:
         """Write the page of this sweep to ``path``: one HTML file that needs nothing else."""
-        from importlib import import_module
+        import tracker  # reports look at sweeps, so sweeps know them only as a user does
 
-        # by name: reports look at sweeps, so sweeps cannot know them
-        import_module("tracker.reports.sweep_page").write_sweep_report(self, Path(path))
+        tracker.reports.write_sweep_page(self, Path(path))
 
     def _repr_html_(self) -> str:
-        from importlib import import_module
+        import tracker
 
-        return str(import_module("tracker.reports.notebook").sweep_html(self))
+        return tracker.reports.sweep_html(self)
 
 
 class How(NamedTuple):

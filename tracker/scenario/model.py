@@ -202,10 +202,9 @@ class Scenario(Keys):
         return files_of(self.modes)
 
     def _repr_html_(self) -> str:
-        from importlib import import_module
+        import tracker  # reports look at scenarios, so scenarios know them only as a user does
 
-        # by name: reports look at scenarios, so scenarios cannot know them
-        return str(import_module("tracker.reports.notebook").scenario_html(self))
+        return tracker.reports.scenario_html(self)
 
     def parts(self) -> dict[str, Any]:
         """Return the fields that were given, as they are."""

@@ -46,7 +46,7 @@ class Health:
 
 def health(view: View) -> dict[str, Health]:
     """Return the state of each sampler."""
-    from tracker.limits import curvature, gradient_noise
+    from tracker.costs.minimise.local import curvature, gradient_noise
 
     points = [(mode.cost, point) for mode in view.modes for point in mode.minimisers]
     noises = [gradient_noise(*pair) for pair in points]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from tracker.cli.error_messages import USAGE, Refused
 
@@ -55,8 +58,13 @@ skew = 2.0                # S = [[0, -2], [2, 0]]; also a matrix, "random", or "
 """
 
 
-def write_starter(name: str) -> None:
-    """Write NAME.toml into the current folder, unless it exists."""
+def new(name: Annotated[str, typer.Argument(help="What the scenario is called; NAME.toml is written here.")]) -> None:
+    """Write a small commented scenario to start from; it runs as it is.
+
+    For example:
+
+        tracker new my-world && tracker run my-world.toml
+    """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", name):
         rule = "must be 1 to 64 letters, digits, _ or -, the first a letter or a digit"
         raise Refused(USAGE, f"NAME: {name!r} {rule}")

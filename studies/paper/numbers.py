@@ -1,4 +1,4 @@
-"""The numbers behind the page about the paper: what ``benchmarks/paper.py`` measured, and paired comparisons of it."""
+"""The numbers behind the page about the paper: what ``studies/paper`` measured, and paired comparisons of it."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Numbers(NamedTuple):
 
 
 def read(path: Path) -> Numbers:
-    """Read the file that ``benchmarks/paper.py`` wrote."""
+    """Read the file that ``studies/paper`` wrote."""
     data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     checks = {name: Check(**_arrays(check)) for name, check in data.pop("truth").items()}
     experiments = {}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from tracker.reports.paper_numbers import Experiment, Measured
+    from studies.paper.numbers import Experiment, Measured
 
     Array = NDArray[np.float64]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import claims_measure as measure
 import numpy as np
-from claims_measure import Claim, Measured, carried_out
 
 import tracker
+from studies.claims import measure
+from studies.claims.measure import Claim, Measured, carried_out
 from tracker import limits
 from tracker.metrics import paired
 

@@ -1,4 +1,4 @@
-"""What benchmarks/claims.py measures of a run: re-acquisition, accuracy, time in the right place, exact mean squares."""
+"""What studies/claims measures of a run: re-acquisition, accuracy, time in the right place, exact mean squares."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tracker.metrics.estimates import trial_values
 from tracker.metrics.recovery import others
 from tracker.metrics.table import METRICS
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = ROOT / "scenarios"
 STORE = ROOT / "reports" / "claims"  # not committed
 LEVEL = 0.85  # of accuracy that counts as re-acquired

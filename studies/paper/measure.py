@@ -1,7 +1,7 @@
 """The paper's two examples at full size, measured against exact truth: the numbers of reports/gallery/paper.html.
 
-    python benchmarks/paper.py run [far ridge ...]     measure what is missing; numbers go to reports/gallery/paper.json
-    python benchmarks/paper.py page                    write the page and its Markdown twin from these numbers
+    python -m studies.paper run [far ridge ...]     measure what is missing; numbers go to reports/gallery/paper.json
+    python -m studies.paper page                    write the page and its Markdown twin from these numbers
 
 Samplers are run one after the other, and meet the same observations, noise, start and random S in the same trial, so
 that all comparisons are paired. ``error`` is the distance of the running posterior mean (all steps from 0 on, as in the
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,7 +29,7 @@ from tracker.metrics.skew_matrix import rms
 from tracker.metrics.wasserstein import tabulate, w1
 from tracker.scenario import step_nanoseconds, with_settings
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 GALLERY = ROOT / "reports" / "gallery"
 NUMBERS = GALLERY / "paper.json"
 PAPER = ("classical", "accelerated", "fixed-4", "algorithm-1", "algorithm-1-fast", "algorithm-2", "algorithm-3")
@@ -208,7 +207,7 @@ def run_experiment(name: str, workers: int) -> None:
 def main(arguments: list[str]) -> None:
     command, names = (arguments[0] if arguments else "run"), arguments[1:]
     if command == "page":
-        from tracker.reports.paper import write_pages
+        from studies.paper.page import write_pages
 
         write_pages(NUMBERS, tracker.load(ROOT / "scenarios" / "example_1.toml"), GALLERY)
         return
@@ -218,7 +217,3 @@ def main(arguments: list[str]) -> None:
             check_truth()
         else:
             run_experiment(name, workers)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

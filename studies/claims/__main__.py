@@ -1,8 +1,8 @@
 """Does each scenario's claim hold, at full size? Writes reports/gallery/claims.md.
 
-python benchmarks/claims.py [NAME ...]     all scenarios, or those named; what was found before of the others is kept
+python -m studies.claims [NAME ...]     all scenarios, or those named; what was found before of the others is kept
 
-Examples 1 and 2 of the paper have a script of their own, benchmarks/paper.py. Intervals are 95 %, over paired trials;
+Examples 1 and 2 of the paper have a script of their own, studies/paper. Intervals are 95 %, over paired trials;
 a ratio of re-acquisitions is the geometric mean over trials of the ratio of restricted mean waits (Kaplan-Meier, up to one
 mean dwell). "4 se" stands for 4 standard errors over trials.
 """
@@ -14,8 +14,8 @@ import sys
 import time
 from typing import Any
 
-from claims_checks import CHECKS
-from claims_measure import ROOT, STORE
+from studies.claims.checks import CHECKS
+from studies.claims.measure import ROOT, STORE
 
 NOTES = """\
 How sizes were chosen: those of the files, before anything was seen, but for swapping_wells. There 20 trials came out
@@ -52,7 +52,7 @@ def verdict(holds: bool | None) -> str:
 def write_table() -> None:
     lines = [
         "# The claims of the scenarios, checked at full size", "",
-        "Written by `python benchmarks/claims.py`; where the last column is empty a number is only reported.", "",
+        "Written by `python -m studies.claims`; where the last column is empty a number is only reported.", "",
         *(f"{line}" for line in (__doc__ or "").split("\n\n")[2].splitlines()), "", *NOTES.splitlines(), "",
         "| scenario | claim | numbers | |", "|---|---|---|---|",
     ]  # fmt: skip

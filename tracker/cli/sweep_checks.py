@@ -1,4 +1,4 @@
-"""Warn, before a sweep runs, of settings that are valid but probably not intended."""
+"""Before a sweep runs: what it costs, which limits it breaks, and what is allowed but probably not meant."""
 
 from __future__ import annotations
 
@@ -12,9 +12,33 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from tracker.runs.sweep_points import Point
+    from tracker.scenario import Limits, PredictedCost
 
 MOST_LINES = 10
 MOST_SECONDS = 1.0  # for the limits of costs that are not quadratic, which take some 10 ms a point
+
+
+def sweep_cost(points: Sequence[Point]) -> PredictedCost:
+    """Return what all points cost together; they run one after another and write no page of their own, but the sweep does."""
+    from tracker.scenario import PredictedCost, predicted_cost
+    from tracker.scenario.forecast import PAGE_DISK, PAGE_MEMORY
+
+    costs = [predicted_cost(point.scenario, page=False) for point in points]
+    disk = sum(cost.disk for cost in costs) + PAGE_DISK
+    return PredictedCost(
+        steps=sum(cost.steps for cost in costs),
+        seconds=sum(cost.seconds for cost in costs),
+        memory=max(cost.memory for cost in costs) + PAGE_MEMORY,
+        disk=disk,
+        disk_running=disk + max(cost.disk_running for cost in costs),
+    )
+
+
+def sweep_refusals(cost: PredictedCost, points: Sequence[Point], limits: Limits) -> list[str]:
+    """Return a line for each limit that the sweep would break: steps and disk of all points, memory of the largest."""
+    from tracker.scenario.forecast import broken_limits
+
+    return broken_limits(cost, limits, counted(len(points), "point"))
 
 
 def warnings_of(points: Sequence[Point]) -> list[list[str]]:

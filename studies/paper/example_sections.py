@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.reports import paper_figures
+from studies.paper import figures
+from studies.paper.figures import label
+from studies.paper.numbers import against, average, compare
 from tracker.reports.exhibit import Exhibit, Item, Section, Shown, Table
-from tracker.reports.paper_figures import label
-from tracker.reports.paper_numbers import against, average, compare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tracker.reports.paper_numbers import Experiment, Numbers
+    from studies.paper.numbers import Experiment, Numbers
 
 PAPERS = ("classical", "accelerated", "algorithm-1", "algorithm-2", "algorithm-3")
 CONTROLS_1 = ("accelerated", "fixed-2", "fixed-4", "algorithm-1-fast", "ascent", "ascent-fast", "wandering")
@@ -89,7 +89,7 @@ def example_1(numbers: Numbers) -> Section:
             f"Averages over {far.trials} trials from (4, 4). Area of the error: classical {average(far['classical'].area)}, "
             f"accelerated {average(far['accelerated'].area)}, Algorithm 1 {average(far['algorithm-1'].area)}.",
             "Running posterior means of two coordinates against iterations, for five samplers and the exact value",
-            paper_figures.posterior_means(far, names),
+            figures.posterior_means(far, names),
             table,
         ),
         Exhibit(
@@ -99,7 +99,7 @@ def example_1(numbers: Numbers) -> Section:
             f"adaptive sampler, and going up the gradient (area {average(far['ascent'].area)}) as well as going down "
             f"({average(far['algorithm-1'].area)}). Bands: one standard error.",
             "Error against iterations: the paper's samplers on the left, controls on the right",
-            paper_figures.curves(far, names, controls, "error_curve", "error"),
+            figures.curves(far, names, controls, "error_curve", "error"),
             table,
         ),
         Exhibit(
@@ -109,7 +109,7 @@ def example_1(numbers: Numbers) -> Section:
             f"{average(far['accelerated'].w1)}, Algorithm 1 {average(far['algorithm-1'].w1)}, fixed s = 4 "
             f"{average(far['fixed-4'].w1)}, wandering {average(far['wandering'].w1)}.",
             "W1 against iterations: the paper's samplers on the left, controls on the right",
-            paper_figures.curves(far, names, controls, "w1_curve", "W1"),
+            figures.curves(far, names, controls, "w1_curve", "W1"),
             table,
         ),
         _ablation(far),
@@ -149,7 +149,7 @@ def _iact(long: Experiment, key: str, coordinate: int, remark: str) -> Exhibit:
         f"Integrated autocorrelation time of {theta}, times the gradients of a step; {long.trials} chains of {long.steps:,} "
         f"steps. {remark}",
         "Gradient evaluations per independent draw for each sampler, on a logarithmic scale",
-        paper_figures.intervals(names, by_gradient, f"gradients per independent draw of {theta}", None, log=True),
+        figures.intervals(names, by_gradient, f"gradients per independent draw of {theta}", None, log=True),
         Table(columns, rows),
     )
 
@@ -163,7 +163,7 @@ def example_2(numbers: Numbers) -> Section:
     wander = against(ten, "algorithm-2", "wandering", "w1")
     moving = [name for name in ("algorithm-1", "algorithm-1-slow", "algorithm-2", "algorithm-2-fast", "wandering", "wandering-fast")
               if name in ten.samplers]  # fmt: skip
-    spreads = [name for name in paper_figures.LOOKS if name in ten.samplers]
+    spreads = [name for name in figures.LOOKS if name in ten.samplers]
     items: list[Item] = [
         Exhibit(
             "means-2",
@@ -171,7 +171,7 @@ def example_2(numbers: Numbers) -> Section:
             f"Averages over {ten.trials} trials. Area of the error: classical {average(ten['classical'].area)}, accelerated "
             f"{average(ten['accelerated'].area)}, Algorithm 2 {average(ten['algorithm-2'].area)}.",
             "Running posterior means of two coordinates against iterations, for five samplers and the exact value",
-            paper_figures.posterior_means(ten, names),
+            figures.posterior_means(ten, names),
             table,
         ),
         Exhibit(
@@ -181,7 +181,7 @@ def example_2(numbers: Numbers) -> Section:
             f"Algorithm 2 {average(ten['algorithm-2'].w1)}; and an S that wanders at random {average(ten['wandering'].w1)} "
             f"(Algorithm 2 against it: {wander}).",
             "W1 against iterations: the paper's samplers on the left, controls on the right",
-            paper_figures.curves(ten, names, controls, "w1_curve", "W1"),
+            figures.curves(ten, names, controls, "w1_curve", "W1"),
             table,
         ),
         Exhibit(
@@ -190,7 +190,7 @@ def example_2(numbers: Numbers) -> Section:
             f"The size of S. That of the wandering control grows much as that of Algorithm 2 does, for which its step was chosen: "
             f"{average(np.asarray(ten['wandering'].last_skew))} and {average(np.asarray(ten['algorithm-2'].last_skew))} at the end.",
             "Root mean square of S against iterations for six samplers",
-            paper_figures.skew_sizes(ten, moving),
+            figures.skew_sizes(ten, moving),
             _skew_table(ten, moving),
         ),
         Exhibit(
@@ -200,7 +200,7 @@ def example_2(numbers: Numbers) -> Section:
             f"right. Algorithm 1 at skew_step = epsilon: {average(ten['algorithm-1'].spread)}; at a tenth of it "
             f"{average(ten['algorithm-1-slow'].spread)}. S then depends on θ, which a constant step does not correct for.",
             "Variance ratios with intervals for each sampler, and a line at 1",
-            paper_figures.intervals(spreads, [ten[name].spread for name in spreads], "second moment / exact", 1.0, log=False),
+            figures.intervals(spreads, [ten[name].spread for name in spreads], "second moment / exact", 1.0, log=False),
             Table(("sampler", "trials", "second moment / exact"),
                   tuple((label(name), len(ten[name].spread), average(ten[name].spread)) for name in spreads)),
         ),

@@ -1,8 +1,8 @@
 """The gallery: the page of every shipped scenario, and the two pictures of the README.
 
-    python benchmarks/gallery.py                     # all scenarios/*.toml
-    python benchmarks/gallery.py example_b           # some of them
-    python benchmarks/gallery.py --runs DIR          # keep the runs, and reuse those that are there
+    python -m studies.gallery                     # all scenarios/*.toml
+    python -m studies.gallery example_b           # some of them
+    python -m studies.gallery --runs DIR          # keep the runs, and reuse those that are there
 
 Pages go to reports/gallery/<file>.html, the pictures to reports/gallery/. A scenario whose run would take long is run with
 the settings in REDUCED, and its page says so, because the page shows the scenario that was run.

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from studies.paper.figures import label
+from studies.paper.numbers import against, average, compare, p_text
 from tracker.formatting import number
 from tracker.reports.exhibit import Answer
-from tracker.reports.paper_figures import label
-from tracker.reports.paper_numbers import against, average, compare, p_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tracker.reports.paper_numbers import Experiment, Numbers
+    from studies.paper.numbers import Experiment, Numbers
 
     Rows = tuple[tuple[str, str], ...]
 

@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from studies.paper import figures, markdown
+from studies.paper.claims import claims
+from studies.paper.example_sections import example_1, example_2
+from studies.paper.numbers import average, read
 from tracker.references import posterior
-from tracker.reports import html_page, markdown, paper_figures
+from tracker.reports import html_page
 from tracker.reports.drawing import write_figure
 from tracker.reports.exhibit import Exhibit, Section, Shown, Table, Verdict
-from tracker.reports.paper_claims import claims
-from tracker.reports.paper_examples import example_1, example_2
-from tracker.reports.paper_numbers import average, read
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from tracker.reports.paper_numbers import Check, Numbers
+    from studies.paper.numbers import Check, Numbers
     from tracker.scenario import Scenario
 
     Array = NDArray[np.float64]
@@ -106,7 +107,7 @@ def _reading(numbers: Numbers) -> Section:
                 f"Example 2 as a whole, {ten.trials} trials of {len(ten.samplers)} samplers, comes to {minutes:.0f} minutes on two cores: "
                 "computed from the processor time of a step, not timed in one piece. It was run sampler by sampler on a busy "
                 "machine, and to save time with 20 trials for Algorithm 1 with bounds ±5 and with its sign flipped, and 10 for "
-                "Algorithm 3. Made by benchmarks/paper.py from scenarios/example_1.toml, example_1_ridge.toml and example_2.toml."
+                "Algorithm 3. Made by studies/paper from scenarios/example_1.toml, example_1_ridge.toml and example_2.toml."
             ),
         ),
     )
@@ -133,7 +134,7 @@ def _truth(numbers: Numbers, grid: tuple[Array, Array, Array]) -> Section:
         f"right for the likelihood with expected data. Quadrature changed by {one.error:.0e} standard deviations at its last "
         "refinement.",
         "Contours of a banana-shaped density with two modes, covered by dots",
-        paper_figures.density(one.points, grid, (2.5, 3.8)),
+        figures.density(one.points, grid, (2.5, 3.8)),
         Table(columns, tuple(rows)),
     )
     return Section("Ground truth (the paper's first figure)", (), (exhibit,))

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from rich.text import Text
 
 from tracker.cli.error_messages import USAGE, Refused
+from tracker.cli.options import Json
 from tracker.cli.printing import console, print_json, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 
-def list_folder(folder: Path, json: bool) -> None:
-    """Print the scenarios in ``folder``, and the families of costs and kinds of samplers."""
+def list_(
+    folder: Annotated[Path, typer.Argument(help="Where scenario files are.")] = Path("scenarios"),
+    json: Json = False,
+) -> None:
+    """List the scenarios in a folder with their claims, and the families of costs and kinds of samplers.
+
+    For example:
+
+        tracker list
+
+        tracker list ../other/scenarios --json
+    """
     from tracker.costs import COSTS
     from tracker.samplers import SAMPLERS
 

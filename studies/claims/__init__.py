@@ -1,0 +1,1 @@
+"""The claims of the shipped scenarios, checked at full size."""

@@ -1,1 +1,0 @@
-"""Options and help of the commands. Their bodies stand in ``tracker/cli/`` and are imported when a command is called."""
