@@ -44,7 +44,17 @@ from planted.record import ENOUGH, Outcome, Record, print_table, share  # noqa: 
 
 sys.path.remove(HERE)  # a script here has the name of a library
 
-COPIED = ("tracker", "tests", "scenarios", "studies", "docs", "benchmarks", "pyproject.toml", "README.md", "CHANGELOG.md")
+COPIED = (
+    "tracker",
+    "tests",
+    "scenarios",
+    "studies",
+    "docs",
+    "benchmarks",
+    "pyproject.toml",
+    "README.md",
+    "CHANGELOG.md",
+)
 # A fault that makes tests compute so long, and so many times as long, is noticed too; of processor time, not of the clock:
 # on a machine that others use the clock says nothing.
 LONGER, SECONDS = 8, 240

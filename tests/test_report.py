@@ -417,8 +417,8 @@ def test_resets_of_every_process_are_told() -> None:
     narrow = interpreted(tracker.parse(text, settings=("samplers.*.tangent_limit=0.01",)))
     warm, turned = narrow.arrays["resets"][:, :2].sum(axis=0)
     assert min(warm, turned) > 1
-    assert f"warm: the derivative process zeta outgrew its limit and was reset {warm} times." in warnings_of(narrow)
-    assert f"turned: the tangent process D outgrew its limit and was reset {turned} times." in warnings_of(narrow)
+    assert f"warm: its derivative process outgrew its limit and was reset {warm} times." in warnings_of(narrow)
+    assert f"turned: its derivative process outgrew its limit and was reset {turned} times." in warnings_of(narrow)
     assert "reset" not in warnings_of(interpreted(tracker.parse(text)))
 
 

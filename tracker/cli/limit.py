@@ -102,7 +102,17 @@ def limit(
     with reporter(quiet=quiet) as progress:
         try:
             verdict = check_limit(
-                scenario, sampler, ladder, horizon, trials, resolution, path, progress, workers=workers, **limits, **work
+                scenario,
+                sampler,
+                ladder,
+                horizon,
+                trials,
+                resolution,
+                path,
+                progress,
+                workers=workers,
+                **limits,
+                **work,
             )
         except TooManySteps as error:
             raise Refused(REFUSED, str(error)) from None
