@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -52,7 +52,7 @@ def forest(
     """
     least, most = span
     ax.axvline(neutral, color=MUTED, linewidth=1.0)
-    right = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 8.0}
+    right: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 8.0}
     for n, row in enumerate(rows):
         look = looks[row.name]
         if n % 2:
