@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from typer.testing import CliRunner
 
 import tracker
 from tracker.cli import app
-from tracker.runs import netcdf
+from tracker.runs import netcdf, npz
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "scenarios" / "example_a.toml").read_text()
@@ -188,3 +189,14 @@ def test_the_file_is_what_xarray_writes(name: str, tmp_path: Path) -> None:
         assert {key: array.dtype for key, array in ours.variables.items()} == {
             key: array.dtype for key, array in theirs.variables.items()
         }
+
+
+def test_a_shard_is_a_npz_file_of_its_arrays_and_nothing_else() -> None:
+    """With every numpy: the reader refuses whatever else stands there, and a resume would compute everything again."""
+    arrays = {"reached": np.arange(3), "theta": np.linspace(0.0, 1.0, 6).reshape(2, 3), "none": np.zeros((0, 2))}
+    with np.load(io.BytesIO(npz.packed(arrays)), allow_pickle=False) as found:
+        assert list(found) == list(arrays)
+        for name, array in arrays.items():
+            np.testing.assert_array_equal(found[name], array)
+    with pytest.raises(ValueError, match="allow_pickle"):
+        npz.packed({"objects": np.array([{}])})
