@@ -61,17 +61,10 @@ def paired_comparison(metric: Metric, a: Contender, b: Contender, confidence: fl
     """Return ratio and difference of ``a`` to ``b`` on the trials that diverged for neither; "wins" are those of ``a``."""
     if metric.kind == "time":
         both = a.run.kept[:, a.n] & b.run.kept[:, b.n]
-<<<<<<< /tmp/tmpht42sslz/o
         first, second = (trial_waits(metric, who, both) for who in (a, b))
         return compare_waits(first, second, b.run.wait_edges, b.run.horizon, (a.price, b.price), confidence)
     one, two = (trial_values(metric, who.run)[:, who.n] for who in (a, b))
     found = Comparison(ratio_of_means(one, two, confidence), difference(one, two, confidence))
-=======
-        one, two = (trial_waits(metric, who, both) for who in (a, b))
-        return compare_waits(one, two, b.run.wait_edges, b.run.horizon, (a.price, b.price), confidence)
-    own, other = (trial_values(metric, who.run)[:, who.n] for who in (a, b))
-    found = Comparison(ratio_of_means(own, other, confidence), difference(own, other, confidence))
->>>>>>> /tmp/tmpht42sslz/t
     if metric.smaller_is_better:
         return found
     wins = int((own > other).sum())
