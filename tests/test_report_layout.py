@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import tracker
-from tracker.convergence import law_bounds
+from tracker.metrics import wasserstein
 from tracker.reports.drawing import figure_bytes, lay_out
 from tracker.reports.exhibit import Exhibit
 from tracker.reports.exhibits import one_trial
@@ -33,7 +33,7 @@ TOUCHING = 0.5  # pixels that boxes may share: they hold the room of letters tha
 @pytest.fixture(autouse=True)
 def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the noise of W1, one number in the table of each sampler and mode: how exact it is moves nothing."""
-    monkeypatch.setattr(law_bounds, "RESAMPLES", 20)
+    monkeypatch.setattr(wasserstein, "RESAMPLES", 20)
 
 
 # --- what a figure looks like

@@ -67,7 +67,7 @@ def paired_comparison(metric: Metric, a: Contender, b: Contender, confidence: fl
     found = Comparison(ratio_of_means(one, two, confidence), difference(one, two, confidence))
     if metric.smaller_is_better:
         return found
-    wins = int((own > other).sum())
+    wins = int((one > two).sum())
     return Comparison(*(pair._replace(wins=wins) for pair in found))
 
 
