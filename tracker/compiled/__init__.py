@@ -26,8 +26,8 @@ from numba.extending import lower_builtin, register_jitable, type_callable
 from numba.np.arrayobj import make_array
 from numba.np.random import _constants as _ziggurat
 
+from tracker.compiled.cache_with_digests import checked_cache
 from tracker.compiled.caching import cache_folder, source_fingerprint
-from tracker.compiled.checked_cache import checked_cache
 from tracker.compiled.deferred import OPTIONS, part_options
 from tracker.compiled.generics import from_outside, generic, implementation_hash, kinds_in
 
