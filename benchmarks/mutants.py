@@ -3,10 +3,13 @@
     python benchmarks/mutants.py                      all of them; a table by room at the end
     python benchmarks/mutants.py samplers chain       some rooms
     python benchmarks/mutants.py --only 'ratio'       those whose fault or file holds a word
-    python benchmarks/mutants.py --list               what would be planted
+    python benchmarks/mutants.py --again              those that the record does not call noticed
+    python benchmarks/mutants.py --list               what would be planted, and whose place is gone
+    python benchmarks/mutants.py --table              the table of the record, as in mutants.txt
 
 A fault is a piece of source, what stands in its place, and the tests that should notice. Each is planted in a copy of the
-tree; the copy without a fault must pass the same tests first. Exits with 1 if fewer than 97 % are noticed.
+tree; the test that notices must pass in the copy without it. What became of it goes to the record (mutants.jsonl), with the
+test that noticed: that one is asked first the next time. Exits with 1 if fewer than 97 % are noticed.
 
 Tests run in forked processes: what takes long to import is imported once. A fault in a file that holds no compiled code
 keeps the machine code of the sound tree, which it cannot change; with any other one kernels are interpreted, as compiling
@@ -26,9 +29,8 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 os.environ.setdefault("TRACKER_NO_REPORT", "1")
@@ -38,14 +40,25 @@ sys.path[:] = [HERE, *(part for part in sys.path if part != HERE)]
 sys.dont_write_bytecode = True
 
 from planted import ROOMS, Fault  # noqa: E402  (found by path)
+from planted.record import ENOUGH, Outcome, Record, print_table, share  # noqa: E402
 
 sys.path.remove(HERE)  # a script here has the name of a library
 
-COPIED = ("tracker", "tests", "scenarios", "studies", "benchmarks", "pyproject.toml", "README.md", "CHANGELOG.md")
-# A fault that makes tests compute so many times as long, and so long, is noticed too; of processor time, not of the clock:
+COPIED = (
+    "tracker",
+    "tests",
+    "scenarios",
+    "studies",
+    "docs",
+    "benchmarks",
+    "pyproject.toml",
+    "README.md",
+    "CHANGELOG.md",
+)
+# A fault that makes tests compute so long, and so many times as long, is noticed too; of processor time, not of the clock:
 # on a machine that others use the clock says nothing.
-LONGER, SECONDS = 8, 20
-ENOUGH = 0.97
+LONGER, SECONDS = 8, 240
+RECORD = Path(__file__).with_suffix(".jsonl")
 FILE = re.compile(r"test_\w+\.py")
 # what python compiles, and numba does not
 WITHOUT_KERNELS = (
@@ -54,16 +67,6 @@ WITHOUT_KERNELS = (
     "tracker/costs/minimise/search.py",
     "tracker/engine/simulate.py",
 )
-
-
-class Outcome(NamedTuple):
-    """What became of a fault: "noticed", "hung", "survived", or "no such place"."""
-
-    room: str
-    fault: Fault
-    state: str
-    seconds: float
-    told: str
 
 
 def tree(folder: Path) -> Path:
@@ -95,19 +98,33 @@ def load_what_takes_long() -> None:
 
 
 class Ended(NamedTuple):
-    """How tests ended: passed is None if they used up their time; ``seconds`` of the processor."""
+    """How tests ended: passed is None if they used up their time; ``by``: the first that failed; ``seconds`` computed."""
 
     passed: bool | None
+    by: str
     told: str
     seconds: float
 
 
-def passes(folder: Path, tests: str, code: str | None, seconds: float = 600.0) -> Ended:
+class FirstFailure:
+    """What pytest tells of the first test that fails, kept in a file."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        file.write_text("")
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Keep the name of a test that failed."""
+        if report.failed:
+            self._file.write_text(report.nodeid)
+
+
+def passes(folder: Path, tests: str, code: str | None, seconds: float = SECONDS) -> Ended:
     """Run ``tests`` (pytest's words) in a copy, in a process of its own.
 
     code : the name of the machine code to use; None to interpret all kernels
     """
-    out = folder / "told.txt"
+    out, first = folder / "told.txt", folder / "first.txt"
     child = os.fork()
     if child == 0:
         _run(folder, tests, out, code, seconds)
@@ -115,10 +132,10 @@ def passes(folder: Path, tests: str, code: str | None, seconds: float = 600.0) -
     spent = used.ru_utime + used.ru_stime
     ended_with = os.waitstatus_to_exitcode(status)
     if ended_with == -signal.SIGXCPU:
-        return Ended(None, "not finished", spent)
+        return Ended(None, "", "not finished", spent)
     lines = [line for line in out.read_text(errors="replace").splitlines() if line.strip()]
     # 2 is a collection that broke: a fault that stops a module from loading is noticed; 4 and 5 mean wrong words here
-    return Ended(ended_with == 0, " | ".join(lines[-3:]), spent)
+    return Ended(ended_with == 0, first.read_text(), " | ".join(lines[-3:]), spent)
 
 
 def _run(folder: Path, tests: str, out: Path, code: str | None, seconds: float) -> None:
@@ -129,6 +146,7 @@ def _run(folder: Path, tests: str, out: Path, code: str | None, seconds: float) 
     os.dup2(file, 2)
     ended_with = 99
     try:
+        first = FirstFailure(folder / "first.txt")
         os.chdir(folder)
         os.environ["PYTHONPATH"] = str(folder)
         sys.path[:0] = [str(folder)]
@@ -141,7 +159,8 @@ def _run(folder: Path, tests: str, out: Path, code: str | None, seconds: float) 
 
             caching.source_fingerprint = lambda: code
         words = [f"tests/{word}" if FILE.fullmatch(word) else word for word in shlex.split(tests)]
-        ended_with = int(pytest.main(["-x", "-q", "--no-header", "-p", "no:cacheprovider", "--assert=plain", *words]))
+        quiet = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "--assert=plain"]
+        ended_with = int(pytest.main([*quiet, *words], plugins=[first]))
         sys.stdout.flush()
     except BaseException:
         traceback.print_exc()
@@ -180,79 +199,101 @@ def fingerprint(folder: Path) -> str:
 Sound = dict[tuple[str, str | None], Ended]  # by tests, and by the machine code that they use
 
 
-def plant(room: str, fault: Fault, sound: Sound, base: Path, code: str) -> Outcome:
-    """Plant one fault in the copy, run the tests that should notice, and take it out again."""
+def plant(room: str, fault: Fault, by: str, sound: Sound, base: Path, code: str) -> Outcome:
+    """Plant one fault in the copy, run the tests that should notice, and take it out again.
+
+    by : the test that noticed the last time, asked first; "" if none is known
+    """
     folder = base / "copy"
+    wrong = misplaced(fault, folder)
+    if wrong:
+        return Outcome(room, fault, "no such place", 0.0, "", wrong)
+    own = code if fault.file.startswith(WITHOUT_KERNELS) else None
     place = folder / fault.file
     text = place.read_text()
-    if text.count(fault.before) != 1:
-        return Outcome(room, fault, "no such place", 0.0, f"found {text.count(fault.before)} times")
-    own = code if fault.file.startswith(WITHOUT_KERNELS) else None
-    if (fault.tests, own) not in sound:
-        sound[fault.tests, own] = passes(folder, fault.tests, own)
-    fine = sound[fault.tests, own]
-    if not fine.passed:
-        return Outcome(room, fault, "no such place", 0.0, f"the tests do not pass without it: {fine.told}")
-    seconds = max(SECONDS, LONGER * fine.seconds)
     place.write_text(text.replace(fault.before, fault.after))
     try:
-        found = passes(folder, fault.tests, own, seconds)
+        found = passes(folder, shlex.quote(by), own) if by else None
+        if found is None or found.passed:
+            found = passes(folder, fault.tests, own)
     finally:
         place.write_text(text)
-    state = {True: "survived", False: "noticed", None: "hung"}[found.passed]
-    return Outcome(room, fault, state, found.seconds, found.told)
+    state, told = _judged(found, fault.tests, own, sound, folder)
+    return Outcome(room, fault, state, found.seconds, found.by, told)
+
+
+def _judged(found: Ended, tests: str, own: str | None, sound: Sound, folder: Path) -> tuple[str, str]:
+    """Return what a run of tests with a fault says of them, after a look whether they pass without it, and in less time."""
+    if found.passed:
+        return "survived", found.told
+    asked = shlex.quote(found.by) if found.by else tests
+    if (asked, own) not in sound:
+        sound[asked, own] = passes(folder, asked, own)
+    fine = sound[asked, own]
+    if not fine.passed:
+        return "not run", f"the tests do not pass without it: {fine.told}"
+    if found.passed is None and LONGER * fine.seconds > SECONDS:
+        return "not run", f"the tests take long without it too: {fine.seconds:.0f} s"
+    return "noticed" if found.passed is False else "hung", found.told
+
+
+def misplaced(fault: Fault, root: Path = ROOT) -> str:
+    """Return "" if the text of a fault stands in its file once; else what is wrong, and where it may have gone."""
+    file = root / fault.file
+    count = file.read_text().count(fault.before) if file.exists() else 0
+    if count == 1:
+        return ""
+    others = [one for one in sorted((root / "tracker").rglob("*.py")) if one.read_text().count(fault.before) == 1]
+    now = f"; once in {', '.join(str(one.relative_to(root)) for one in others)}" if others else ""
+    return f"{'stands there ' + str(count) + ' times' if file.exists() else 'no such file'}{now}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rooms", nargs="*", default=list(ROOMS), help=", ".join(ROOMS))
     parser.add_argument("--only", default="")
+    parser.add_argument("--again", action="store_true")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--record", type=Path, default=RECORD)
     options = parser.parse_args()
+    record = Record(options.record)
     chosen = [
         (room, fault)
         for room in options.rooms
         for fault in ROOMS[room]
         if options.only in f"{fault.file} {fault.before} {fault.after} {fault.tests}"
+        and not (options.again and record.of(fault).state in ("noticed", "hung"))
     ]
     if options.list:
         for room, fault in chosen:
-            count = (ROOT / fault.file).read_text().count(fault.before)
-            wrong = "" if count == 1 else f" (stands there {count} times)"
-            print(f"{room}: {fault.file}: {fault.before.strip()!r} -> {fault.after.strip()!r}; {fault.tests}{wrong}")
+            print(f"{room}: {fault}; {fault.tests}")
+    for room, fault in chosen:
+        if wrong := misplaced(fault):
+            print(f"NO SUCH PLACE  {room}: {fault}: {wrong}")
+    if options.list:
         print(f"{len(chosen)} faults in {len(options.rooms)} rooms")
-        return
+    elif not options.table:
+        plant_all(chosen, record)
+    if not options.list:
+        outcomes = [record.of(fault, room) for room in options.rooms for fault in ROOMS[room]]
+        print_table(options.rooms, outcomes)
+        sys.exit(0 if share(outcomes) >= ENOUGH else 1)
+
+
+def plant_all(chosen: list[tuple[str, Fault]], record: Record) -> None:
+    """Plant each of the chosen faults in a copy of the tree as it is now, and keep what becomes of it."""
     load_what_takes_long()
-    found, sound = [], Sound()
+    sound = Sound()
     with tempfile.TemporaryDirectory() as name:
         base = Path(name)
         (base / "copy").mkdir()
         code = fingerprint(tree(base / "copy"))
         for room, fault in chosen:
-            outcome = plant(room, fault, sound, base, code)
-            found.append(outcome)
-            print(
-                f"{outcome.state:13} {outcome.seconds:5.1f} s  {fault.file}: {fault.before.strip()!r} -> {fault.after.strip()!r}"
-                + (f"\n              {outcome.told}" if outcome.state in ("survived", "no such place") else ""),
-                flush=True,
-            )
-    print_table(options.rooms, found)
-    noticed = sum(o.state in ("noticed", "hung") for o in found)
-    sys.exit(0 if noticed >= ENOUGH * len(found) else 1)
-
-
-def print_table(rooms: list[str], found: list[Outcome]) -> None:
-    """Print how many were planted and noticed, by room."""
-    print(f"\n{'room':14} {'planted':>8} {'noticed':>8} {'survived':>9} {'not planted':>12}")
-    total: Counter[str] = Counter()
-    for room in [*rooms, "all"]:
-        counts = total if room == "all" else Counter(o.state for o in found if o.room == room)
-        noticed = counts["noticed"] + counts["hung"]
-        planted = noticed + counts["survived"]
-        share = f"   {100 * noticed / max(1, planted):.1f} %" if room == "all" else ""
-        print(f"{room:14} {planted:8} {noticed:8} {counts['survived']:9} {counts['no such place']:12}{share}")
-        if room != "all":
-            total += counts
+            outcome = plant(room, fault, record.of(fault).by, sound, base, code)
+            record.keep(outcome)
+            told = outcome.by if outcome.state in ("noticed", "hung") else outcome.told
+            print(f"{outcome.state:13} {outcome.seconds:5.1f} s  {fault}\n              {told}", flush=True)
 
 
 if __name__ == "__main__":

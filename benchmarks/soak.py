@@ -40,6 +40,7 @@ STAGES = {
         crowds.full_disk,
         one_hash.hashes,
         short_runs.short_runs,
+        hostile_scenarios.limited,
     )
 }
 

@@ -16,6 +16,17 @@ Files = dict[str, str]
 FILE = "bomb.toml"
 SECONDS, BYTES = 2.0, 500e6  # of CPU, and of memory beyond what the program itself needs
 
+# What takes longer to validate than to read: work that grows with what was asked for, told first and open to Ctrl-C.
+ANNOUNCED_SECONDS = 30.0
+ANNOUNCED = (
+    "the_same_heavy_formula_in_modes",
+    "formula_in_many_variables",
+    "data_of_the_largest_horizon",
+    "ten_thousand_seeds",
+    "ten_thousand_wide_starts",
+    "a_hundred_samplers_of_a_hundred_modes",
+)
+
 HEAD = 'name = "bomb"\ntrials = 2\nsteps = 100\n'
 SAMPLER = '[[samplers]]\nname = "s"\nkind = "langevin"\nepsilon = 0.01\n'
 HEAVY = "(a+b+c+d+e)^12"  # 1820 terms

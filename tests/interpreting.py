@@ -9,6 +9,7 @@ import pytest
 
 import tracker
 from tracker.engine import simulate
+from tracker.samplers.baselines import BASELINES
 
 
 def interpreted(scenario: tracker.Scenario, out: Path | None = None) -> tracker.Run:
@@ -22,3 +23,9 @@ def interpreted(scenario: tracker.Scenario, out: Path | None = None) -> tracker.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(simulate, "advance", quietly)
         return tracker.run(scenario, out, executor=1)
+
+
+def no_baselines(patch: pytest.MonkeyPatch) -> None:
+    """Leave out the baselines, each of which would be compiled."""
+    for name in reversed(list(BASELINES)):  # undone the other way round, so that their order stays
+        patch.delitem(BASELINES, name)

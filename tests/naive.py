@@ -1,4 +1,4 @@
-"""The paper's corrected equations (MATH.md section 0, DESIGN.md section 3), transcribed slowly and once more.
+"""The paper's corrected equations (docs/mathematics, "Samplers"), transcribed slowly and once more.
 
 One trial at a time, matrices written out, numpy's own generators. Nothing here is imported from ``tracker``: the
 compiled loop is tested against this file. A trial is given its modes x_0, ..., x_K and the steps without gradients.

@@ -1,4 +1,7 @@
-"""Which room may import from which (DESIGN section 1), read from the sources; and what must not be imported early."""
+"""Which room may import from which, read from the sources; and what must not be imported early.
+
+The table is printed in docs/architecture, "Permitted imports".
+"""
 
 from __future__ import annotations
 
@@ -13,18 +16,20 @@ from typing import NamedTuple
 import pytest
 
 from tracker.compiled.caching import WITHOUT_KERNELS
+from tracker.costs import COSTS
 
 PACKAGE = Path(__file__).parents[1] / "tracker"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 # A room is a file or a folder of tracker/; "costs.base" is one file of a room. Theory must not see the simulation.
 # What everybody may use: how numbers are written, text made fit for a terminal, names that are loaded late.
-OPEN = {"formatting", "jsonable", "lazy_names", "printable"}
+OPEN = {"formatting", "jsonable", "lazy_names", "printable", "array_types"}
 MAY_IMPORT: dict[str, set[str]] = {
     "lazy_names": set(),
     "formatting": set(),
     "jsonable": set(),
     "printable": set(),
+    "array_types": set(),
     "compiled": set(),
     "regular_files": set(),
     "autocorrelation": set(),
@@ -39,11 +44,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "samplers": {"compiled", "keys", "names", "streams", "costs.base"},
     "scenario": {"chain", "skew", "costs", "samplers", "keys", "compiled", "names", "regular_files"},
     "engine": {"scenario", "environment", "costs", "samplers", "compiled", "streams", "skew"},
-    "metrics": {"autocorrelation"},
-    "limits": {"scenario", "chain", "skew", "costs", "compiled"},
+    "line_area": set(),
+    "metrics": {"autocorrelation", "line_area"},
+    "limits": {"scenario", "chain", "skew", "costs", "compiled", "line_area"},
     "references": {"scenario", "costs", "compiled", "streams", "autocorrelation"},
-    "runs": {"scenario", "engine", "metrics", "chain", "skew", "names", "regular_files", "__version__"},
-    "convergence": {"scenario", "engine", "limits", "chain", "skew", "samplers.base"},
+    "runs": {"scenario", "engine", "metrics", "chain", "skew", "names", "regular_files", "__version__", "samplers.state"},
+    "convergence": {"scenario", "engine", "limits", "metrics", "chain", "skew", "costs.facts", "samplers.base"},
     "reports": {
         "metrics", "limits", "convergence", "runs", "scenario", "engine", "chain", "costs.minimise", "names", "regular_files",
     },
@@ -236,6 +242,47 @@ def test_the_table_has_no_circles() -> None:
 @pytest.mark.parametrize("path", [p for p in FILES if room_of(p) == "cli"], ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_the_command_line_is_in_small_files(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 250
+
+
+# What of the costs others may import: the table, the contract, the facts, and what works for any cost.
+FOR_ANY_COST = {"COSTS", "base", "facts", "minimise", "csv_rows", "work_account"}
+
+
+def families_asked_for(text: str) -> list[str]:
+    """The lines outside of costs/ that import the code of a family, or ask for one by its name."""
+    tree = ast.parse(text)
+    asked = [
+        f"{line}: {name}"
+        for name, line, _, _ in imports(tree)
+        if within(name, "tracker.costs") and name.split(".")[2:3] and name.split(".")[2] not in FOR_ANY_COST
+    ]
+    asked += [
+        f"{node.lineno}: {node.value!r}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in COSTS
+    ]
+    return asked
+
+
+def test_nobody_asks_for_a_family_of_costs() -> None:
+    """What others need to know of a cost, the cost says: a new family needs no edit outside of its file."""
+    others = [path for path in FILES if room_of(path) != "costs"]
+    asked = {str(p.relative_to(PACKAGE)): families_asked_for(p.read_text(encoding="utf-8")) for p in others}
+    assert {path: lines for path, lines in asked.items() if lines} == {}
+
+
+def test_a_question_for_a_family_is_seen() -> None:
+    """Control: by type, by name, and what is allowed."""
+    assert families_asked_for("from tracker.costs.quadratic import Quadratic") == [
+        "1: tracker.costs.quadratic.Quadratic"
+    ]
+    assert families_asked_for('if keys.cost == "mixture": pass') == ["1: 'mixture'"]
+    assert families_asked_for("from tracker.costs.base import value\nfrom tracker.costs import COSTS") == []
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if room_of(p) == "costs"], ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_the_costs_are_in_files_of_a_few_pages(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
 
 
 @pytest.mark.parametrize("module", ONLY_IN)

@@ -12,6 +12,8 @@ from test_limits_moments import random_scenario
 
 import tracker
 from tracker import limits
+from tracker.limits.best_constant_step import averaged_error
+from tracker.limits.switched_quadratic import read
 from tracker.scenario import with_settings
 from tracker.scenario.validation import checked
 
@@ -81,6 +83,34 @@ def test_where_averaging_is_best_no_step_is(alpha: float) -> None:
         limits.best_step(scenario, "s")
     errors = [naive_error(scenario, e) for e in (1e-4, 1e-3, 1e-2, 1e-1)]
     assert errors == sorted(errors)
+
+
+def test_the_level_of_averaging_is_that_of_ever_smaller_steps() -> None:
+    """Curvatures 1 and 10: theta sits at -9/11 and spreads by 1 / (5.5 beta)."""
+    scenario = two_bowls(0.3, 2.0)
+    level = averaged_error(read(scenario, "s", "best_step"))
+    assert level == pytest.approx(1.0 / 11.0 + ((1.0 + 9.0 / 11.0) ** 2 + (1.0 - 9.0 / 11.0) ** 2) / 2.0, rel=1e-12)
+    assert level == pytest.approx(naive_error(scenario, 1e-7), rel=1e-5)
+
+
+def test_a_valley_above_the_level_of_averaging_is_not_the_best_step() -> None:
+    """One minimum, curvatures 10 : 1 either way, S = 2: from 0.0020 downwards the error rises, and then falls below it for good.
+
+    Averaging sees curvatures 5.5 and 5.5, so that the error goes to 2 / (5.5 beta).
+    """
+    modes = [
+        {"name": name, "cost": "quadratic", "minimum": [0.0, 0.0], "curvature": H}
+        for name, H in (("a", [[10.0, 0.0], [0.0, 1.0]]), ("b", [[1.0, 0.0], [0.0, 10.0]]))
+    ]
+    skew = [[0.0, -2.0], [2.0, 0.0]]
+    sampler = {"name": "s", "kind": "accelerated", "epsilon": 1e-3, "beta": 4.0, "skew": skew}
+    data = {"name": "hump", "trials": 1, "steps": 1, "start": [0.0, 0.0], "modes": modes, "samplers": [sampler]}
+    scenario = checked({**data, "chain": {"alpha": 1e-4, "Q": [[-1.0, 1.0], [1.0, -1.0]]}})
+    averaging, hump, below, valley, above = (naive_error(scenario, e) for e in (1e-8, 1e-5, 1e-3, 2e-3, 4e-3))
+    assert averaging == pytest.approx(2.0 / (5.5 * 4.0), rel=3e-3)
+    assert averaging < valley < min(below, above) < hump
+    with pytest.raises(ValueError, match=FALLS):
+        limits.best_step(scenario, "s")
 
 
 def test_only_the_first_of_two_intervals_is_searched() -> None:

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import bombs
 import pytest
+from typer.testing import CliRunner
 
 import tracker
+from tracker.cli import app
 from tracker.scenario import ScenarioError
 from tracker.scenario.complaints import nearest
 from tracker.scenario.toml_text import tables
@@ -120,3 +122,21 @@ def test_formulas_of_a_usual_size_are_not_too_many() -> None:
 
 def test_a_sweep_of_many_points_is_still_accepted() -> None:
     assert len(tracker.parse(bombs.BOMBS["ten_thousand_seeds"]()[bombs.FILE]).sweep["seed"]) == 10_000
+
+
+@pytest.mark.parametrize("name", ["generator_of_rates_far_apart", "many_modes_of_large_data", "twenty_mixtures"])
+def test_many_modes_are_validated_or_refused_in_time(name: str, tmp_path: Path) -> None:
+    modes = [bombs.mixture('data = "stream"\nhorizon = 5').replace('"m"', f'"m{n}"') for n in range(20)]
+    mixtures = bombs.scenario(bombs.generator(20), *modes, N=2)[bombs.FILE]
+    if name in bombs.BOMBS:
+        file = bombs.write(name, tmp_path)
+    else:
+        file = tmp_path / bombs.FILE
+        file.write_text(mixtures)
+    warm = tmp_path / "warm.toml"
+    warm.write_text(bombs.scenario(modes[0], N=2)[bombs.FILE])
+    CliRunner().invoke(app, ["validate", str(warm)])  # what is compiled once is not the file's cost
+    began = time.process_time()
+    found = CliRunner().invoke(app, ["validate", str(file)])
+    assert found.exit_code in (0, 4), found.output
+    assert time.process_time() - began < BUSY * bombs.SECONDS

@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from interpreting import no_baselines
 
 import tracker
 from tracker import compiled
 from tracker.compiled import caching
 from tracker.costs.base import value
 from tracker.costs.quadratic import Quadratic
-from tracker.engine import problem
 from tracker.engine.loop import advance
 from tracker.scenario import toml_text
 
@@ -103,14 +103,14 @@ def test_the_cache_is_warm_after_a_restart_and_follows_an_edit_in_any_file(
     shutil.copytree(PACKAGE, tmp_path / "tracker", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "script.py").write_text(f"{TELL}\ntell(tracker.parse('''{SCENARIO}'''))\n")
 
-    monkeypatch.setattr(problem, "BASELINES", {})
+    no_baselines(monkeypatch)
     here = tracker.run(tracker.parse(SCENARIO), executor=1).summary["hash"]
     cold = process(tmp_path, "script.py")
     assert cold["hash"] == cold["interpreted"] == here
     assert (cold["hits"], cold["misses"], cold["signatures"]) == (0, 1, 1)
 
     kept = binaries(tmp_path)
-    assert any(path.name.startswith("loop.advance") and path.suffix == ".nbc" for path in kept)
+    assert any("loop.advance" in path.name and path.suffix == ".nbc" for path in kept)
     warm = process(tmp_path, "script.py")
     assert warm["hash"] == here
     assert (warm["hits"], warm["misses"], warm["signatures"]) == (1, 0, 1)
@@ -187,7 +187,7 @@ def test_a_cost_in_a_users_script_follows_its_edits(tmp_path: Path) -> None:
     script.write_text(f"{TELL}\nSCENARIO = '''{SCENARIO}'''\n{OWN}")
     first = process(tmp_path, "own.py")
     assert first["hash"] == first["interpreted"]
-    assert not [path for path in binaries(tmp_path) if path.name.startswith("loop.advance")]
+    assert not [path for path in binaries(tmp_path) if "loop.advance" in path.name]
     # twice the slope from a helper, which numba would not look at
     edit(script, "    return stiffness * (t - 1.0)\n", "    return stiffness * (t - 1.0) * 1.5\n")
     second = process(tmp_path, "own.py")

@@ -256,7 +256,7 @@ def test_intervals_of_the_estimate_cover_the_truth() -> None:
     seen = THREE != 0.0
     cover = np.mean((np.abs(Q_hat - THREE) < 1.96 * stderr)[:, seen], axis=0)
     control = np.mean((np.abs(Q_hat - THREE) < 0.98 * stderr)[:, seen], axis=0)
-    least = 0.934 - SIGMAS * math.sqrt(0.05 * 0.95 / paths)  # .934: the least coverage found in MATH 8
+    least = 0.934 - SIGMAS * math.sqrt(0.05 * 0.95 / paths)  # .934: the least coverage found
     assert np.all(cover > least)
     assert np.all(control < least)
     exits = -np.diag(THREE)
@@ -296,7 +296,7 @@ def test_rate_test_has_its_size_and_sees_what_the_hazard_test_cannot() -> None:
 
 
 def test_mean_dwell_takes_censored_visits_in() -> None:
-    """MATH 8: K = 60, mean 50. Control: the average of completed dwells is far too short."""
+    """docs/mathematics, "Estimating the chain": K = 60, mean 50. Control: the average of completed dwells is far too short."""
     a, steps, paths = 0.02, 60, 4000
     x = naive_paths(np.array([[1 - a, a], [a, 1 - a]]), 0, steps, paths, seed=6)
     visits = [visits_of(x[:, t]) for t in range(paths)]
@@ -321,7 +321,7 @@ def test_hazard_test_accepts_geometric_dwells_and_rejects_off_by_one(a: float, g
 
 
 def test_hazard_test_has_its_size() -> None:
-    """5% of 1000 tests reject; MATH 8 measured .041. Control: counts with 3% more exits given a."""
+    """5% of 1000 tests reject; docs/mathematics, "Estimating the chain", has .041. Control: counts with 3% more exits given a."""
     p = [chain.hazard_test(geometric_counts(0.05, 2000, seed)).p_value[0] for seed in range(1000)]
     assert abs(np.mean(np.array(p) < 0.05) - 0.05) < SIGMAS * math.sqrt(0.05 * 0.95 / 1000)
     control = chain.hazard_test(geometric_counts(0.0515, 200_000, 0), [0.05, 0.05])

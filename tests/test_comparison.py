@@ -11,7 +11,7 @@ from test_report import ROOT, interpreted
 
 import tracker
 from tracker.formatting import interval
-from tracker.metrics.paired import difference
+from tracker.metrics.paired import Paired, difference
 from tracker.reports import sampler_vs_sampler
 from tracker.reports.exhibit import Exhibit, Omitted
 from tracker.reports.run_view import View
@@ -112,7 +112,7 @@ def test_only_times_are_compared_per_gradient_evaluation(base: tracker.Run) -> N
     )
     found = rows(shown)
     titles = [title for name, title in found if name == THIRD]
-    steps, work = "time to re-acquire, in steps", "time to re-acquire, in gradient evaluations"
+    steps, work = "recovery time, in steps", "recovery time, in gradient evaluations"
     assert titles == ["tracking error", "excess cost", steps, work]
     assert {len(row) for row in found.values()} == {7}
     for column in (2, 3, 4):
@@ -127,7 +127,7 @@ def test_the_same_gradients_need_no_other_comparison(base: tracker.Run) -> None:
     shown = sampler_vs_sampler.exhibit(
         with_evaluations(base, **{FIRST: {"hessian": 1}, THIRD: {"hessian": 1, "cost": 2}})
     )
-    assert "time to re-acquire, in gradient evaluations" not in {title for _, title in rows(shown)}
+    assert "recovery time, in gradient evaluations" not in {title for _, title in rows(shown)}
     assert isinstance(shown, Exhibit)
     assert "All take 1 gradient a step: times compare alike per step and per gradient evaluation." in shown.caption
     also = f"{FIRST} also takes 1 Hessian a step and {THIRD} also takes 1 Hessian and 2 costs a step."
@@ -224,6 +224,14 @@ def test_the_reason_for_no_interval_is_the_true_one(base: tracker.Run) -> None:
     )
     left = did_it_track(planted(base, **{FIRST: lost_but(3), **errors})).answer
     assert f"1 trial gives no interval, which takes 5 (of {TRIALS}, the others diverged)." in left
+
+
+@pytest.mark.parametrize(
+    ("low", "estimate", "high", "says"),
+    [(0.8, 0.9, 0.99, "in 9 of 12 trials"), (0.8, 0.9, 1.01, "holds 1)"), (0.99, 1.1, 1.2, "holds 1)"), (1.01, 1.1, 1.2, "(worse)")],
+)  # fmt: skip
+def test_the_interval_and_not_the_estimate_decides(low: float, estimate: float, high: float, says: str) -> None:
+    assert sampler_vs_sampler._how_sure(Paired(estimate, low, high, 9, TRIALS), "").endswith(says)
 
 
 def test_the_best_of_two_is_quoted_with_an_interval_for_two(base: tracker.Run) -> None:

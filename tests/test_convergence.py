@@ -17,11 +17,12 @@ from tracker.convergence.statistics import Sample, evaluate, moment_panel
 from tracker.convergence.trials import Tally
 from tracker.convergence.verdict import Distances, Observable, Order
 from tracker.limits.grid_law import Law
+from tracker.metrics.wasserstein import w1_on_grid, w1_quantile
 from tracker.scenario import ScenarioError, with_settings
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 A = tracker.load(SCENARIOS / "example_a.toml")
-POINTWISE = 1e-11  # MATH.md prints 12 digits
+POINTWISE = 1e-11  # docs/mathematics gives 12 digits
 
 
 # --- the ladder
@@ -100,7 +101,7 @@ def test_what_has_no_limit_is_refused_with_a_reason(what: str) -> None:
 
 
 def test_the_seventeen_statistics_have_the_published_values() -> None:
-    """MATH.md section 1, Example A at T = 1: the limit, two times, and the sampler at n = 8 and 128."""
+    """docs/mathematics, "Example A", at T = 1: the limit, two times, and the sampler at n = 8 and 128."""
     exact = exact_values(step_ladder.build(A), lambda _: None)
     assert len(exact.panel.tested) == 17
     at = dict(zip(exact.panel.names, exact.limit, strict=True))
@@ -150,7 +151,7 @@ def test_rare_events_are_shown_and_not_tested() -> None:
 
 @pytest.mark.parametrize(("degree", "inflation"), [(1, 0.68), (2, 1.04), (3, 1.86)])
 def test_extrapolation_inflates_noise_as_published(degree: int, inflation: float) -> None:
-    """MATH.md section 4, n = 8, ..., 128, to the digits printed there."""
+    """docs/mathematics, "Limit verdict": n = 8, ..., 128, to the digits given there."""
     c = extrapolation.weights([1 / n for n in (8, 16, 32, 64, 128)], degree)
     assert np.linalg.norm(c) == pytest.approx(inflation, abs=0.006)
     assert c.sum() == pytest.approx(1.0, abs=1e-12)
@@ -220,7 +221,7 @@ def test_exact_errors_are_judged_by_their_truncation() -> None:
 
 
 def test_the_slope_is_that_of_the_ladder_not_one() -> None:
-    """MATH.md section 3: 1.083 and 1.068 for theta_1 and theta_2^2 of level differences; here of errors to the limit."""
+    """docs/mathematics, "Coupling", caution (i), has the slopes of level differences; here those of errors to the limit."""
     epsilons = [1 / n for n in (8, 16, 32, 64, 128)]
     x = np.array(epsilons)
     found = order.exact_order(epsilons, 2.0 * x + 3.0 * x**2)
@@ -293,9 +294,9 @@ def test_w1_of_a_shift_is_the_shift() -> None:
     x = law_bounds.grid_of(law)
     F = law_bounds.distribution(law, x).sum(axis=0)
     theta = rng.standard_normal(200_000) + 0.5
-    assert law_bounds.sample_w1(theta, F, x) == pytest.approx(0.5, abs=0.01)
-    width = law_bounds.w1_quantile(F, x, 1000)
-    samples = [law_bounds.sample_w1(rng.standard_normal(1000), F, x) for _ in range(200)]
+    assert w1_on_grid(theta, x, F) == pytest.approx(0.5, abs=0.01)
+    width = w1_quantile(x, F, 1000)
+    samples = [w1_on_grid(rng.standard_normal(1000), x, F) for _ in range(200)]
     assert np.mean(np.array(samples) <= width) == pytest.approx(0.95, abs=0.05)
 
 
@@ -322,7 +323,7 @@ def noiseless() -> tracker.Scenario:
 def test_distances_along_a_path_are_those_published(
     path: float, name: str, table: dict[int, tuple[float, ...]], rate: float
 ) -> None:
-    """MATH.md section 5, Example A without gradient noise, T = 1."""
+    """docs/mathematics, "Three regimes": Example A without gradient noise, T = 1."""
     ends = {}
     for n, row in table.items():
         rungs = step_ladder.build(noiseless(), epsilons=[16 / n, 4 / n, 1 / n], horizon=1.0, path=path)

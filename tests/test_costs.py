@@ -12,8 +12,9 @@ import pytest
 from pydantic import ValidationError
 
 from tracker.compiled import kernel
-from tracker.costs import COSTS, base
+from tracker.costs import COSTS, base, facts
 from tracker.costs.csv_rows import DataFile
+from tracker.costs.minimise import local
 from tracker.costs.polynomial.parser import FormulaError, parse
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -195,6 +196,79 @@ NAIVE: dict[str, Any] = {
 
 def test_every_family_is_tested() -> None:
     assert set(EXAMPLES) == set(NAIVE) == set(COSTS)
+
+
+@pytest.mark.parametrize("family", COSTS)
+def test_every_key_is_explained_where_it_is_declared(family: str) -> None:
+    own = {key: field for key, field in COSTS[family].model_fields.items() if key not in ("name", "cost")}
+    assert [key for key, field in own.items() if not field.description] == []
+
+
+@pytest.mark.parametrize("keys", CASES)
+def test_keys_tell_what_is_true_of_what_they_build(keys: dict[str, Any]) -> None:
+    family = keys_of(keys)
+    cost = family.build()
+    assert family.quadratic == (facts.as_quadratic(cost) is not None)
+    assert family.has_hessian == base.hessian.defined_for(type(cost))
+    assert family.period == base.period(cost)
+
+
+@pytest.mark.parametrize("keys", CASES)
+def test_facts_are_those_of_the_functions(keys: dict[str, Any]) -> None:
+    """Additive noise changes the gradient alone, by z; a constant curvature is the Hessian at any two points."""
+    family = keys_of(keys)
+    cost, N = family.build(), family.dimension
+    theta, other = points(N, 2)
+    z = observations(cost, 2, compiled=False)
+    F, H = facts.additive_noise(cost, N), facts.constant_curvature(cost)
+    if F is not None:
+        changes = [answers(cost, p, z[1], compiled=False)["gradient"] - answers(cost, p, z[0], compiled=False)["gradient"]
+                   for p in (theta, other)]  # fmt: skip
+        np.testing.assert_allclose(changes[0], changes[1], atol=1e-9)
+        assert F.shape[0] == N
+        assert np.linalg.matrix_rank(np.vstack([F.T, changes[0]])) == np.linalg.matrix_rank(F)
+    if H is not None:
+        for p in (theta, other):
+            np.testing.assert_array_equal(answers(cost, p, z[0], compiled=False)["hessian"], H)
+    assert set(facts.common_fields(cost)) <= set(cost._fields)
+    assert (base.classes(cost) > 0) == (base.correct(cost, theta) > 0.0)
+
+
+@pytest.mark.parametrize("keys", CASES)
+def test_modes_on_the_same_data_share_what_is_common(keys: dict[str, Any]) -> None:
+    """And nothing else has to be the same: another minimum, other labels, another formula."""
+    changes = {
+        "quadratic": {"minimum": [7.0] * keys_of(keys).dimension},
+        "polynomial": {"formula": "+".join(f"{v}^2" for v in keys.get("variables", ()))},
+        "mixture": {"variance": 9.0},
+        "logistic": {"relabel": "flip" if "relabel" not in keys else None},
+    }[keys["cost"]]
+    one, two = keys_of(keys).build(), keys_of({**keys, **changes}).build()
+    for name in facts.common_fields(one):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    if keys["cost"] == "logistic":
+        assert one.rows is two.rows
+
+
+def test_the_likelihood_of_a_stream_is_its_density() -> None:
+    cost = mixture(data="stream", data_seed=None).build()
+    y = np.linspace(-30.0, 30.0, 20_001)
+    density = np.exp([facts.log_likelihood(cost, np.array([one])) for one in y])
+    p, q = np.array(MIXTURE["means"]) @ np.array(MIXTURE["truth"])
+    wanted = np.exp(normal_log(y, p, MIXTURE["variance"])) / 2 + np.exp(normal_log(y, q, MIXTURE["variance"])) / 2
+    np.testing.assert_allclose(density, wanted, rtol=1e-12)
+    assert facts.log_likelihood(mixture(data="sweep", data_seed=3).build(), np.zeros(1)) is None
+
+
+def test_exchanged_labels_change_no_likelihood() -> None:
+    cost = mixture(data="sweep", data_seed=3).build()
+    swap = facts.label_exchange(cost)
+    np.testing.assert_allclose(swap @ swap, np.eye(2), atol=1e-12)
+    for theta in points(2):
+        there = np.ascontiguousarray(swap @ theta)
+        prior = [0.5 * float(cost.precision @ (p - cost.prior_mean) ** 2) for p in (theta, there)]
+        assert base.expected(cost, there) - prior[1] == pytest.approx(base.expected(cost, theta) - prior[0], rel=1e-12)
+        assert not np.allclose(there, theta)
 
 
 @pytest.mark.parametrize("keys", CASES)
@@ -413,3 +487,24 @@ def test_sparse_terms_are_the_polynomial() -> None:
     theta = points(3, 50)
     found = [answers(cost, t, np.zeros(3))["value"] for t in theta]
     np.testing.assert_allclose(found, p.value(theta), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "keys", [EXAMPLES["mixture"][0], EXAMPLES["mixture"][2], LOGISTIC], ids=["stream", "shuffle", "logistic"]
+)
+def test_the_scatter_of_observations_is_that_of_single_ones(keys: dict[str, Any]) -> None:
+    cost, theta = keys_of(keys).build(), np.array(points(keys_of(keys).dimension, 1)[0])
+    z, _ = local._observations(cost)
+    found = local.observed_hessians(cost, theta)
+    assert found is not None
+    gradients, H = np.zeros((len(z), theta.size)), np.zeros((theta.size, theta.size))
+    for row, out, one in zip(z, gradients, found.values, strict=True):
+        base.gradient(cost, theta, row, out)
+        base.hessian(cost, theta, row, H)
+        np.testing.assert_allclose(one, H, rtol=1e-13)
+    centred = gradients - gradients.mean(axis=0)
+    known = base.stored_observations(cost) is not None
+    scatter = centred.T @ centred / (len(z) - (not known))
+    np.testing.assert_allclose(
+        local.gradient_noise(cost, theta), scatter, rtol=1e-10, atol=1e-12 * np.abs(scatter).max()
+    )

@@ -359,7 +359,7 @@ def test_shapes_follow_from_the_arrays_of_a_run() -> None:
     """The expected shapes are derived, and are those of a run, for every sampler and world of a scenario."""
     problem = prepare(SCENARIO)
     arrays, _ = simulate(problem, [0, 1, 2])
-    assert shapes_of(problem, 3) == shapes_in(arrays)
+    assert shapes_of(SCENARIO, 3) == shapes_in(arrays)
 
 
 # --- pipes and devices

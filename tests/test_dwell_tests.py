@@ -81,6 +81,17 @@ def test_a_page_names_the_number_of_tests_and_flags_the_wrong_rate(right: tracke
         assert len(lines) == told
 
 
+def test_one_in_a_thousand_after_the_correction_is_worth_a_clause(
+    right: tracker.Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four tests: 2.4e-4 is 9.6e-4 corrected, 2.6e-4 is 1.04e-3."""
+    view, counts, level = View(right), counted(right), np.full(2, 0.4)
+    for p, told in ((2.4e-4, 1), (2.6e-4, 0)):
+        for tests in (dwells.Tests(np.array([p, 0.4]), level), dwells.Tests(level, np.array([0.4, p]))):
+            monkeypatch.setattr(dwells, "tests_of", lambda *_, tests=tests: tests)
+            assert len(dwells.suspicions(view, counts)) == told
+
+
 def counted(run: tracker.Run) -> chain.DwellCounts:
     counts = dwells.counts_of(View(run))
     assert counts is not None

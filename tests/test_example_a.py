@@ -1,4 +1,4 @@
-"""Example A of MATH.md section 1: the engine against exact moments, with four planted faults that must be seen.
+"""Example A (docs/mathematics, "Example A"): the engine against exact moments, with four planted faults that must be seen.
 
 Statistical: each comparison within 4.9 standard errors, estimated in the test from the final points (two-sided false alarm
 below 1e-6). A planted fault must be off by more than 8 in at least one of the same comparisons.
@@ -24,7 +24,7 @@ TRIALS = 20_000
 FILE = Path(__file__).parents[1] / "scenarios" / "example_a.toml"
 PRINTED = tracker.load(FILE)
 
-# MATH.md, Example A, sampler at T = 1: n -> p_1, mean, second moments (11, 12, 22).
+# docs/mathematics, "Example A", the sampler at T = 1: n -> p_1, mean, second moments (11, 12, 22).
 EXACT = {
     8: (0.411030006250, 0.185965965203, -0.227466676885, 0.897819745909, -0.212354650304, 0.619579566851),
     32: (0.426572177055, 0.203811232865, -0.221229615983, 0.828057540023, -0.222496709461, 0.545131689696),

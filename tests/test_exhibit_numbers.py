@@ -417,7 +417,10 @@ def lyapunov(A: np.ndarray, R: np.ndarray) -> np.ndarray:
 
 
 def budget(name: str, covariance: Callable[[int, np.ndarray, np.ndarray], np.ndarray]) -> float:
-    """Epsilon times the mean over modes of tr Y, A Y + Y A' = R with A = M H (MATH.md 1b) and R as told."""
+    """Epsilon times the mean over modes of tr Y, A Y + Y A' = R with A = M H and R as told.
+
+    docs/mathematics, "Expansion of the error".
+    """
     S = {"plain": 0.0, "skewed": SKEW}[name] * np.array([[0.0, -1.0], [1.0, 0.0]])  # of either sign: the trace is equal
     M, total = np.eye(2) + S, 0.0
     for x, share in enumerate(STATIONARY):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import arviz_stats
 import numpy as np
 import pytest
 import xarray
+from interpreting import interpreted
 from typer.testing import CliRunner
 
 import tracker
 from tracker.cli import app
+from tracker.runs import netcdf, npz
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "scenarios" / "example_a.toml").read_text()
@@ -171,3 +174,29 @@ def test_the_result_opens_in_plain_xarray_with_named_axes(run: tracker.Run) -> N
         chosen = found["theta_trace"].sel(sampler="skewed", trial=3, time=200, theta=2)
         assert float(chosen) == run.arrays["theta"][3, 0, 50, 1]
         assert list(found["mode_from"].values) == [mode.name for mode in run.scenario.modes]
+
+
+@pytest.mark.parametrize("name", ["example_a", "example_b"])
+def test_the_file_is_what_xarray_writes(name: str, tmp_path: Path) -> None:
+    """Axes, coordinates, arrays, attributes and types: with text and without any, with an S that moves and without."""
+    scenario = tracker.parse((ROOT / "scenarios" / f"{name}.toml").read_text(), settings=("trials=2", "steps=20"))
+    dataset = interpreted(scenario).dataset
+    netcdf._write_netcdf(tmp_path / "ours.nc", dataset)
+    dataset.to_netcdf(tmp_path / "theirs.nc", engine="h5netcdf")
+    with xarray.open_dataset(tmp_path / "ours.nc") as ours, xarray.open_dataset(tmp_path / "theirs.nc") as theirs:
+        xarray.testing.assert_identical(ours, theirs)
+        assert dict(ours.sizes) == dict(theirs.sizes)
+        assert {key: array.dtype for key, array in ours.variables.items()} == {
+            key: array.dtype for key, array in theirs.variables.items()
+        }
+
+
+def test_a_shard_is_a_npz_file_of_its_arrays_and_nothing_else() -> None:
+    """With every numpy: the reader refuses whatever else stands there, and a resume would compute everything again."""
+    arrays = {"reached": np.arange(3), "theta": np.linspace(0.0, 1.0, 6).reshape(2, 3), "none": np.zeros((0, 2))}
+    with np.load(io.BytesIO(npz.packed(arrays)), allow_pickle=False) as found:
+        assert list(found) == list(arrays)
+        for name, array in arrays.items():
+            np.testing.assert_array_equal(found[name], array)
+    with pytest.raises(ValueError, match="allow_pickle"):
+        npz.packed({"objects": np.array([{}])})

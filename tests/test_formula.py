@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracker.costs.polynomial.bounded_below import _form_sign, unbounded_below
-from tracker.costs.polynomial.parser import FormulaError, Polynomial, parse
+from tracker.costs.polynomial.expanded import Polynomial
+from tracker.costs.polynomial.parser import FormulaError, parse
 
 IDENTITY = 1e-12  # relative to the sum of |terms|, which is what rounding is relative to
 DIFFERENCE = 1e-7  # central differences with step 1e-5
@@ -272,6 +273,15 @@ def test_unbounded_below(text, variables):
 def test_the_reason_names_the_direction():
     assert unbounded_below(parse("a^4 + b", AB)) == "it falls like -1*t^1 along (0, -t)"
     assert "leading form is negative along" in (unbounded_below(parse("a*b", AB)) or "")
+
+
+@pytest.mark.parametrize(("c", "sign"), [(2.000004, -1), (2.00000004, -1), (2.0, 0), (1.999996, 1)])
+def test_a_form_is_bounded_or_not_by_a_millionth(c, sign):
+    """a^4 + b^4 - c a^2 b^2 is least where a^2 = b^2: (2 - c) / 4 on the circle."""
+    found, direction = _form_sign(parse(f"a^4 + b^4 - {c!r}*a^2*b^2", AB))
+    assert found == sign
+    if sign < 0:
+        np.testing.assert_allclose(direction**2, 0.5, atol=1e-3)
 
 
 ANSWERS = """

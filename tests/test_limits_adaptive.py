@@ -1,4 +1,4 @@
-"""The (theta, D, S) limit of Algorithm 1 at beta = inf: MATH.md section 7(a)."""
+"""The (theta, D, S) limit of Algorithm 1 at beta = inf: docs/mathematics, "Adaptive path"."""
 
 from __future__ import annotations
 
@@ -60,7 +60,10 @@ def test_the_table_of_section_7a() -> None:
 
 
 def test_projection_holds_and_lets_go() -> None:
-    """S31 starts at its lower bound and leaves it, S21 arrives at its upper one; MATH's reference has 8 digits."""
+    """S31 starts at its lower bound and leaves it, S21 arrives at its upper one.
+
+    docs/mathematics, "Adaptive path": 8 digits.
+    """
     a = path([0.5, -0.25, 0.2], [0.0, 1.0, 2.0], bounds=BOUNDS)
     np.testing.assert_allclose(a.theta[-1], [0.55449549, -0.58942950, 0.51908590], rtol=0, atol=2e-8)
     np.testing.assert_allclose(to_pairs(a.skew[-1]), [0.52, -0.02844312, -0.09112778], rtol=0, atol=2e-8)

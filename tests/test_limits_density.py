@@ -1,4 +1,4 @@
-"""Densities and coupled levels against MATH.md sections 2 and 3 (Examples A, B and D)."""
+"""Densities and coupled levels against docs/mathematics, "Densities", and docs/mathematics, "Coupling" (Examples A, B and D)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def second(x, y):
 
 
 def numbers_b(law: Law) -> np.ndarray:
-    """The columns of MATH's table of Example B, shape (times, 11)."""
+    """The columns of the table in docs/mathematics, "Example B", shape (times, 11)."""
     columns = [
         law.probability[:, 0],
         law.expectation(lambda x: x),
@@ -77,7 +77,7 @@ def numbers_b(law: Law) -> np.ndarray:
 
 
 def numbers_d(law: Law) -> np.ndarray:
-    """The columns of MATH's table of Example D, shape (times, 8)."""
+    """The columns of the table in docs/mathematics, "Example D", shape (times, 8)."""
     columns = [
         law.expectation(first),
         law.expectation(second),
@@ -260,7 +260,7 @@ def test_the_samplers_own_law_in_example_d(n: int) -> None:
 
 
 def test_gradient_noise_and_a_point_start_against_moments() -> None:
-    """Example A: quadratic costs, noise of a full covariance, skew; MATH section 1, the row n = 8."""
+    """Example A: quadratic costs, noise of a full covariance, skew; docs/mathematics, "Example A", the row n = 8."""
     fixed = ["samplers.skewed.epsilon=0.125", "chain.alpha=0.1875", "steps=8", "record_every=1"]
     law = algorithm_density(load(SCENARIOS / "example_a.toml", fixed), "skewed", [1, 8])
     found = [law.probability[1, 0], law.expectation(first)[1], law.expectation(second)[1]]
@@ -370,7 +370,7 @@ def test_what_is_out_of_scope_names_what_to_use_instead() -> None:
     for tool in (density, algorithm_density):
         for scenario, sampler, words in (
             (three, "classical", "N = 3.*use coupled"),
-            (moving, "a", "hessian sampler, whose S moves; use coupled"),
+            (moving, "a", "hessian sampler, which moves its S; use coupled"),
             (random, "r", "random S.*use coupled"),
             (scheduled, "classical", "schedule.*use tracker.run"),
             (shocked, "classical", "interventions.*use tracker.run"),
@@ -398,7 +398,10 @@ def quiet_a() -> Scenario:
 
 
 def test_skeleton_coupling_has_variance_of_order_two() -> None:
-    """MATH section 3: Var n^2 = 0.92 (theta_1), 0.56 (theta_2^2), flat; indicators and gradient noise only O(1/n)."""
+    """Var n^2 = 0.92 (theta_1), 0.56 (theta_2^2), flat; indicators and gradient noise only O(1/n).
+
+    docs/mathematics, "Coupling".
+    """
     levels = [8, 16, 32, 64, 128]
     for f, flat, slope in (
         (lambda theta: theta[:, 0], 0.92, 1.083),
@@ -413,7 +416,7 @@ def test_skeleton_coupling_has_variance_of_order_two() -> None:
 
 
 def test_coupled_levels_meet_the_exact_recursion() -> None:
-    """E theta of Example A with gradient noise at n = 8, 16, 32; MATH section 1. Five standard errors."""
+    """E theta of Example A with gradient noise at n = 8, 16, 32; docs/mathematics, "Example A". Five standard errors."""
     c = coupled(load(SCENARIOS / "example_a.toml"), "skewed", first, [1.0], [8, 16, 32], 8000)
     exact = np.array([0.185965965203, 0.198392646646, 0.203811232865, 0.206357062389])
     assert np.all(np.abs(c.mean[0] - (exact[:-1] - exact[1:])) < 5 * c.stderr[0])
@@ -422,7 +425,10 @@ def test_coupled_levels_meet_the_exact_recursion() -> None:
 
 
 def test_coupling_to_the_limit_bounds_the_distance_of_paths() -> None:
-    """MATH section 3: E max_k |theta_k - theta(k epsilon)| = 0.241, 0.121, 0.0619 at n = 8, 16, 32; 5 % is 10 errors."""
+    """E max_k |theta_k - theta(k epsilon)| = 0.241, 0.121, 0.0619 at n = 8, 16, 32; 5 % is 10 errors.
+
+    docs/mathematics, "Coupling".
+    """
     c = coupled(quiet_a(), "skewed", lambda theta: theta[:, 1], [0.5, 1.0], [8, 16, 32], 4000, against="limit")
     np.testing.assert_allclose(c.distance, [0.241, 0.121, 0.0619], rtol=0.05)
     assert c.mean.shape == (2, 3)
@@ -430,7 +436,10 @@ def test_coupling_to_the_limit_bounds_the_distance_of_paths() -> None:
 
 
 def test_coupled_triple_of_algorithm_1() -> None:
-    """MATH 7(b): (mean difference) n = 0.181 (theta_1), 0.158 (D_2), 0.295 (S) at n = 16, up to sign; five errors."""
+    """(mean difference) n = 0.181 (theta_1), 0.158 (D_2), 0.295 (S) at n = 16, up to sign; five errors.
+
+    docs/mathematics, "Adaptive path", with noise.
+    """
     scenario = parse("""
 name = "triple"
 trials = 2

@@ -50,7 +50,7 @@ def test_the_step_widens_it_and_more_so_with_noise() -> None:
 
 
 def test_the_posterior_of_example_1() -> None:
-    """FINDINGS.md section 1: mean (0.49467076, 0.02830219), standard deviations (0.54742874, 1.05505966)."""
+    """docs/mathematics, "Posterior of a mixture": mean (0.49467076, 0.02830219), standard deviations (0.54742874, 1.05505966)."""
     wanted = ((0.49467076, 0.54742874), (0.02830219, 1.05505966))
     for coordinate, (mean, deviation) in enumerate(wanted):
         found = moments(limits.gibbs_marginal(EXAMPLE_1, 1.0, coordinate))
@@ -94,8 +94,11 @@ def test_gradient_noise_of_logistic_regression_is_that_of_its_rows() -> None:
     np.testing.assert_allclose(gradient_noise(mode.cost, theta), centred.T @ centred / len(x), rtol=1e-10, atol=1e-10)
 
 
-def test_gradient_noise_of_a_stream_is_that_of_math_section_6() -> None:
-    """At the first minimum of the expected cost the stiff eigenvalue is 6520.9 (statistical: 4096 fixed draws, 2.5 % each)."""
+def test_gradient_noise_of_a_stream_has_the_stiff_eigenvalue() -> None:
+    """At the first minimum of the expected cost it is 6520.9 (statistical: 4096 fixed draws, 2.5 % each).
+
+    docs/mathematics, "Gradient noise".
+    """
     stream = EXAMPLE_1.cost._replace(source=0, data=np.empty(0), centres=np.array([0.0, 1.0]))
     found = np.linalg.eigvalsh(gradient_noise(stream, np.array([0.0, 0.975])))
     assert found[1] == pytest.approx(6520.9, rel=0.12)

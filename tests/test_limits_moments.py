@@ -1,4 +1,4 @@
-"""Exact moments: the tables of MATH.md section 1, oracles that share no code with them, large systems, refusals.
+"""Exact moments: the tables of docs/mathematics, "Example A", oracles that share no code with them, large systems, refusals.
 
 Tables are held to half a unit of their last printed digit; identities and oracles to the tolerance in the assertion.
 """
@@ -259,7 +259,7 @@ def test_the_algorithm_by_all_paths_of_the_chain(X: int, N: int) -> None:
 
 
 def test_the_limit_by_integration() -> None:
-    """Oracle: the three lines of MATH.md section 1, integrated."""
+    """Oracle: the three lines of docs/mathematics, "Moments of the limit", integrated."""
     scenario = random_scenario(3, 2, seed=5)
     problem = read(scenario, "s", "moments")
     H, m, M, G = problem.H, problem.m, np.eye(2) + problem.S, problem.ratio * problem.Q

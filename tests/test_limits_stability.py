@@ -133,6 +133,37 @@ def test_the_way_of_large_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (row.radius, row.stable, row.sentence) == (None, None, "")
 
 
+# K, s, ratio, epsilon: the step is stable and its limit is not; then the limit is stable and the step is not
+ONLY_THE_STEP, ONLY_THE_LIMIT = (30.0, 2.75, 68.0, 0.0144), (10.0, 0.5, 1.0, 0.3)
+
+
+@pytest.mark.parametrize("case", [ONLY_THE_STEP, ONLY_THE_LIMIT])
+def test_stable_means_the_step_and_its_limit(case: tuple[float, float, float, float]) -> None:
+    """Each alone is no proof of the other; both rooms that judge it find the radius and the abscissa of the full systems."""
+    scenario = world(*case)
+    radius, abscissa = full_radius(scenario), full_abscissa(*case[:3])
+    assert (radius < 1.0, abscissa < 0.0) == (case == ONLY_THE_STEP, case == ONLY_THE_LIMIT)
+    for found in (limits.stability(scenario, "turning"), switched_systems(scenario)[0]):
+        assert (found.radius, found.abscissa) == pytest.approx((radius, abscissa), rel=1e-10)
+        assert not found.stable
+
+
+def test_the_limit_ends_the_skew_where_the_step_would_not() -> None:
+    K, _, ratio, epsilon = ONLY_THE_STEP
+    c = limits.stability(world(K, 1.0, ratio, epsilon), "turning").largest_skew
+    assert full_abscissa(K, 0.999 * c, ratio) < 0.0 < full_abscissa(K, 1.001 * c, ratio)
+    assert full_radius(world(K, 1.001 * c, ratio, epsilon)) < 1.0
+
+
+def test_a_band_of_unstable_steps_between_two_looks_is_found() -> None:
+    """S a little above the least threshold at this alpha, 2.5995: the unstable steps are a band of six per cent."""
+    alpha, s = 1.5e-3, 2.6
+    end = limits.stability(world(10.0, s, 15.0), "turning").largest_epsilon
+    assert end is not None
+    radii = [full_radius(world(10.0, s, alpha / epsilon, epsilon)) for epsilon in (0.999 * end, 1.001 * end, 1.1 * end)]
+    assert [radius < 1.0 for radius in radii] == [True, False, True]
+
+
 def test_other_kinds_and_costs_are_refused() -> None:
     moving = world(10.0, 4.0, 15.0).replace(
         samplers=[
@@ -163,6 +194,28 @@ def test_before_a_run_it_is_called_unstable_and_each_mode_stable() -> None:
     for calm in (world(10.0, 1.0, 15.0), world(10.0, 4.0, 1.0), world(1.0, 4.0, 15.0), world(10.0, 0.0, 15.0)):
         assert warnings(calm) == []  # control
         assert switched_systems(calm)[0].stable
+
+
+def test_the_sentence_says_what_grows_and_how_fast() -> None:
+    pumped, slow = world(10.0, 4.0, 15.0), world(*ONLY_THE_STEP)
+    assert (
+        f"a step multiplies the second moments by {full_radius(pumped):.9g}, " in switched_systems(pumped)[0].sentence
+    )
+    rate = f"{full_abscissa(*ONLY_THE_STEP[:3]):.6g}"
+    told = switched_systems(slow)[0].sentence
+    assert f"in the limit of small steps at this alpha / epsilon the second moments grow at the rate {rate}, " in told
+    # where a mode alone is unstable, that is what is to be said
+    too_large = world(*ONLY_THE_LIMIT)
+    assert switched_systems(too_large)[0].sentence == ""
+    assert all("is not mean-square stable in mode" in line for line in warnings(too_large))
+
+
+def test_the_tightest_mode_tells_which_steps_are_stable_alone() -> None:
+    """The eigenvalues of (I + S) diag(a, b) have the sum a + b and the product (1 + s^2) a b: 2 Re / |.|^2 is their quotient."""
+    scenario = world(10.0, 4.0, 15.0)
+    modes = [scenario.modes[0].model_copy(update={"curvature": [[3.0, 0.0], [0.0, 1.0]]}), scenario.modes[1]]
+    [row] = switched_systems(scenario.replace(modes=modes))
+    assert row.alone == pytest.approx(min(4.0 / (17.0 * 3.0), 11.0 / (17.0 * 10.0)), rel=1e-12)
 
 
 def written(tmp_path: Path, s: float) -> Path:

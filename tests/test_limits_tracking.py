@@ -1,4 +1,7 @@
-"""Tracking error and best steps (MATH.md 1b), the three regimes (5) and what S is worth (7c): tables and oracles."""
+"""Tracking error and best steps, the three regimes, what S is worth: tables and oracles.
+
+The tables are those of docs/mathematics, "Tracking error", docs/mathematics, "Three regimes", and docs/mathematics, "Skew gain".
+"""
 
 from __future__ import annotations
 
@@ -67,7 +70,7 @@ def example_c(s: float, epsilon: float = 0.01, **sampler: object) -> tracker.Sce
 
 
 def one_mode(s: float, epsilon: float) -> tracker.Scenario:
-    """The cost of MATH.md 7(b) alone."""
+    """The cost with one mode of docs/mathematics, "Skew gain"."""
     mode = {"name": "one", "cost": "quadratic", "minimum": [0.3, -0.2], "curvature": [[3.0, 0.5], [0.5, 1.0]]}
     sampler = {"name": "s", "kind": "accelerated", "epsilon": epsilon, "beta": 2.0, "skew": s}
     return checked({"name": "b", "trials": 1, "steps": 1, "start": [2.0, 1.0], "modes": [mode], "samplers": [sampler]})
@@ -77,7 +80,7 @@ def one_mode(s: float, epsilon: float) -> tracker.Scenario:
 
 
 def closed_form(epsilon: complex, alpha: float) -> complex:
-    """MATH.md 1b, exact for the scalar problem."""
+    """docs/mathematics, "Scalar closed form"."""
     h, d, beta, sigma2, q = 1.3, 0.8, 5.0, 2.0, 0.7
     lam, e, v = 1 - 2 * alpha * q, epsilon * h, 2 * epsilon / beta + epsilon**2 * sigma2
     c = lam * e * d**2 / (1 - lam * (1 - e))
@@ -124,7 +127,7 @@ def test_the_error_does_not_vanish_at_a_fixed_ratio() -> None:
 
 
 def test_the_lag_is_of_order_alpha_over_epsilon() -> None:
-    """MATH.md prints 2.008 for the last: that is not the excess over the error without switching, which is exact here."""
+    """The excess over the error without switching, docs/mathematics, "Expansion of the error"."""
     problem = read(example_a(1e-3, 1e-3), "skewed", "best_step")
     modes = zip((0.375, 0.625), problem.H, problem.Sigma, strict=True)
     still = sum(p * np.trace(skew.stationary_covariance(H, problem.S, 1e-3, 2.0, Sigma)) for p, H, Sigma in modes)
@@ -365,7 +368,7 @@ RATES = {2.0: ("frozen", 0.997, 1.000), 1.0: ("switched", 1.002, 1.000), 0.5: ("
 
 @pytest.mark.parametrize("power", RATES)
 def test_the_rates_to_the_limits(power: float) -> None:
-    """MATH 5 prints the rate over the halving before, here it is over the one after: they differ by less than 0.02."""
+    """docs/mathematics, "Three regimes", has the rate over the halving before; that over the one after is within 0.02."""
     own, printed, late = RATES[power]
     for n, wanted, tolerance in ((1024, printed, 0.02), (65536, late, 0.005)):
         r = limits.regimes(quiet(1 / n, n**-power), "skewed", 1.0)

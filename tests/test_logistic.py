@@ -78,7 +78,10 @@ def test_the_breast_cancer_data_are_the_published_ones() -> None:
 
 
 def test_the_minimiser_is_that_of_another_method_and_its_accuracy_is_known() -> None:
-    """FINDINGS section 5: accuracy 0.9455 at the minimiser; scipy's own minimisation of the transcription agrees."""
+    """Accuracy 0.9455 at the minimiser; scipy's own minimisation of the transcription agrees.
+
+    docs/findings, "Logistic stream".
+    """
     modes = build_modes(tracker.load(FOLDER / "logistic_stream.toml"))
     for sign, mode in zip((1, -1), modes, strict=True):
         slow = naive.Logistic(mode.cost.rows, mode.cost.labels, 10.0, 50, mode.minimisers, 1.0)

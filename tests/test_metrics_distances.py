@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 
-from tracker.metrics.wasserstein import tabulated, w1
+from tracker.metrics.wasserstein import tabulate, w1
 
 IDENTITY = 1e-12
 TABULATED = (
     1e-6  # a Gaussian on 20 001 points 9e-4 apart: linear interpolation is off by 1e-8 at most, over a width of 18
 )
-GAUSSIAN = tabulated(ndtr, -9.0, 9.0)
+GAUSSIAN = tabulate(ndtr, -9.0, 9.0)
 TWO_POINTS = ([0.0, 0.0, 1.0, 1.0], [0.0, 0.3, 0.3, 1.0])  # 0 with probability 0.3, else 1
 
 

@@ -1,4 +1,4 @@
-"""Measured errors against the closed form of MATH.md section 1b: a scalar chain of two symmetric quadratic modes."""
+"""Measured errors against docs/mathematics, "Scalar closed form": a scalar chain of two symmetric quadratic modes."""
 
 from __future__ import annotations
 

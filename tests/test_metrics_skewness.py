@@ -31,7 +31,10 @@ def test_noise_ratio_by_hand():
 
 
 def test_noise_ratio_of_the_paper_s_first_example():
-    """MATH.md section 6: at eps = 1e-3, beta = 1 the stiff eigenvalue 6520.9 makes the temperature factor 1 + ratio = 4.26."""
+    """At eps = 1e-3, beta = 1 the stiff eigenvalue 6520.9 makes the temperature factor 1 + ratio = 4.26.
+
+    docs/mathematics, "Gradient noise".
+    """
     assert 1 + noise_ratio(np.zeros((2, 2)), np.diag([85.25, 6520.9]), 1e-3, 1.0) == pytest.approx(4.26, abs=5e-3)
 
 

@@ -9,7 +9,9 @@ from interpreting import interpreted
 import tracker
 from tracker.costs.quadratic import Quadratic
 from tracker.engine.loop import square_error
-from tracker.runs.summary import EXCESS, MEASURED, STEPS, per_step
+from tracker.metrics.estimates import trial_values
+from tracker.metrics.table import METRICS
+from tracker.runs.summary import EXCESS, MEASURED, STEPS
 
 WORLD = tracker.parse("""
     name = "bowls"
@@ -53,7 +55,7 @@ def test_the_summary_is_that_of_the_counts(every: tracker.Run) -> None:
     excess = [one[EXCESS] / one[MEASURED] for one in by_mode]
     assert row["excess_cost"]["mean"] == pytest.approx(np.mean(excess), rel=1e-12)
     assert row["regret"]["mean"] == pytest.approx(17 * by_mode[:, EXCESS].mean(), rel=1e-12)
-    np.testing.assert_allclose(per_step(every.arrays, EXCESS)[:, 0], excess, rtol=1e-12)
+    np.testing.assert_allclose(trial_values(METRICS["excess_cost"], every.measured)[:, 0], excess, rtol=1e-12)
     looked, still = every.arrays["stays"][:, 0].sum(axis=(0, 1))
     assert row["recovery"]["stayed"] == still / looked
     assert still > 0
@@ -62,6 +64,7 @@ def test_the_summary_is_that_of_the_counts(every: tracker.Run) -> None:
     assert waits[:, 0, 0].sum() > 0  # control: some stood inside already
     horizon = int(3 * 200 / (switches + 3))
     assert 1 < horizon < 64  # bins of one step each
+    assert every.measured.horizon == horizon
     mean, count = 0.0, 0
     for mode in waits:
         ended, cut = mode[:, 0].copy(), mode[:, 1]

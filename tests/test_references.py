@@ -11,6 +11,7 @@ from scipy.special import ndtr
 
 import tracker
 from tracker import limits, references
+from tracker.costs.minimise.search import global_minimisers
 from tracker.references import lattice_integrals
 from tracker.references.exact_posterior import law_of
 from tracker.references.lattice_integrals import integrate
@@ -163,6 +164,19 @@ def test_two_needles_far_apart():
     np.testing.assert_allclose(law.cdf(0, [left - width, left, left + width]), ndtr([-1, 0, 1]) / 2, atol=1e-9)
 
 
+def test_a_needle_in_a_wide_law_is_resolved_before_the_lattice_settles():
+    """Half a standard normal, half one of width 1e-3 at 0.3: the wide half alone settles on a lattice that is far too coarse."""
+
+    def f(u):
+        wide, needle = u[:, 0] ** 2 / 2, (u[:, 0] - 0.3) ** 2 / 2e-6 - np.log(1e3)
+        return -np.logaddexp(-wide, -needle)
+
+    law = integrate(f, 1, 10.0, np.array([[0.0], [0.3]]))
+    assert law.mean[0] == pytest.approx(0.15, abs=1e-10)
+    assert law.covariance[0, 0] == pytest.approx(0.5 + 0.5e-6 + 0.15**2, abs=1e-10)
+    assert abs(integrate(f, 1, 10.0).mean[0]) < 1e-9  # control: whoever does not know of the needle loses it
+
+
 def test_data_that_say_nothing_leave_the_prior():
     keys = {
         "means": [[1.0, 0.0, 0.0], [2.0, 0.0, 0.0]],
@@ -230,7 +244,7 @@ def test_what_it_cannot_do_it_says(monkeypatch):
         references.posterior(ONE, beta=np.inf)
     with pytest.raises(ValueError, match="coordinates count from 0"):
         references.posterior(ONE).cdf(2, 0.0)
-    with pytest.raises(ValueError, match=r"polynomial of more than 2 variables: use references.metropolis"):
+    with pytest.raises(ValueError, match=r"no exact law of 3 coordinates together .*: use references.metropolis"):
         references.posterior(polynomial("a^2 + b^2 + c^2", "a", "b", "c"))
     monkeypatch.setattr(lattice_integrals, "MOST_POINTS", 20_000)
     with pytest.raises(ValueError, match="too narrow for its extent: more than 20000 points"):
@@ -266,6 +280,20 @@ def test_no_well_is_lost(d: int, beta: float):
     assert (found, float(mass @ (gibbs.points - found) ** 2)) == pytest.approx((mean, variance), abs=1e-8)
     for x in (-d, 0.0, d / 2):
         assert law.cdf(0, x) == pytest.approx(np.interp(x, gibbs.points, gibbs.cdf), abs=1e-4)
+
+
+def test_a_well_that_the_search_has_missed_is_found_beyond_its_barrier(monkeypatch):
+    """The search tells of the well at 4 only; the cost at its edges is out of reach, and comes down again at -4."""
+
+    def half(cost, start):
+        found = global_minimisers(cost, start)
+        right = found.wells[:, 0] > 0.0
+        return found._replace(points=found.wells[right], wells=found.wells[right], depths=found.depths[right])
+
+    scenario, mean, variance = double_well(4, 1.5)
+    monkeypatch.setitem(law_of.__globals__, "global_minimisers", half)
+    law = references.posterior(scenario, beta=1.5)
+    assert (law.mean[0], law.covariance[0, 0]) == pytest.approx((mean, variance), abs=1e-8)
 
 
 @pytest.mark.parametrize("beta", [1.0, 30.0, 100.0])

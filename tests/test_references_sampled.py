@@ -10,7 +10,8 @@ import pytest
 import tracker
 from tracker import references
 from tracker.autocorrelation import autocovariance, mixing
-from tracker.references.metropolis_hastings import _exchange, target
+from tracker.costs.facts import label_exchange
+from tracker.references.metropolis_hastings import target
 from tracker.references.simulation_based_calibration import TESTS, quantities
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
@@ -57,7 +58,7 @@ def test_the_same_call_gives_the_same_draws():
 @pytest.mark.parametrize("scenario", [ONE, TWO], ids=["N=2", "N=10"])
 def test_exchanging_labels_is_an_involution_that_keeps_volume(scenario: tracker.Scenario):
     cost = scenario.modes[0].build()
-    T = _exchange(cost)
+    T = label_exchange(cost)
     np.testing.assert_allclose(T @ T, np.eye(len(T)), atol=1e-12)
     assert abs(np.linalg.det(T)) == pytest.approx(1.0, abs=1e-12)
     np.testing.assert_allclose(cost.means @ T, cost.means[::-1], atol=1e-12)

@@ -31,7 +31,7 @@ def viewed(scenario: tracker.Scenario) -> View:
 
 
 def scalar(epsilon: float = 0.1, alpha: float = 0.05, **changes: Any) -> tracker.Scenario:
-    """The scalar example of MATH.md 1b: h = 1.3, d = 0.8, beta = 5, sigma^2 = 2, q = 0.7."""
+    """The scalar example of docs/mathematics, "Scalar closed form": h = 1.3, d = 0.8, beta = 5, sigma^2 = 2, q = 0.7."""
     text = f"""
         name = "scalar"
         seed = 1
@@ -171,7 +171,7 @@ def cell(found: Exhibit, column: str) -> Any:
 
 
 def test_the_exact_error_does_not_wait_for_a_best_step() -> None:
-    """MATH.md 1b gives 0.994516363294 at (epsilon, alpha) = (0.3, 0.3), where no step is the best."""
+    """docs/mathematics, "Scalar closed form": 0.994516363294 at (epsilon, alpha) = (0.3, 0.3), where no step is best."""
     found = regime_of(scalar(0.3, 0.3))
     assert cell(found, "exact mean-square error") == pytest.approx(0.994516363294, rel=1e-11)
     assert cell(found, "best step") is None

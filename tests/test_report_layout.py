@@ -17,16 +17,24 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import tracker
-from tracker.reports.drawing import figure_bytes
+from tracker.metrics import wasserstein
+from tracker.reports.drawing import figure_bytes, lay_out
 from tracker.reports.exhibit import Exhibit
 from tracker.reports.exhibits import one_trial
 from tracker.reports.run_page import exhibits, report
 from tracker.reports.run_view import View
-from tracker.reports.style import LONGEST_NAME, SETTINGS, figure, legend, names_below, shortened
+from tracker.reports.style import LONGEST_NAME, SETTINGS, figure, legend, names_below, shortened, without_warnings
 from tracker.reports.verdict_box import smallest
 
 BASE = tracker.load(Path(__file__).parents[1] / "scenarios" / "example_a.toml")
 TOUCHING = 0.5  # pixels that boxes may share: they hold the room of letters that are not there
+
+
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the noise of W1, one number in the table of each sampler and mode: how exact it is moves nothing."""
+    monkeypatch.setattr(wasserstein, "RESAMPLES", 20)
+
 
 # --- what a figure looks like
 
@@ -75,8 +83,8 @@ def overlap(one: np.ndarray, other: np.ndarray) -> bool:
 
 def faults(fig: Figure) -> list[str]:
     """What is wrong with the places of texts and axes, after drawing."""
-    figure_bytes(fig, "svg")  # lays it out
-    with mpl.rc_context(SETTINGS):
+    with mpl.rc_context(SETTINGS), without_warnings():
+        lay_out(fig)
         FigureCanvasAgg(fig).draw()
     texts = shown_texts(fig)
     boxes = [corners(text) for text in texts]

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tracker
-from tracker.engine import blocks, problem, simulate
+from tracker.engine import blocks, simulate
 from tracker.engine.loop import advance
 from tracker.runs.netcdf import array_hash
 
@@ -191,53 +191,40 @@ def test_recording_changes_only_what_is_recorded(reference: tracker.Run) -> None
 
 # --- processes of their own: the cache on disk
 
-SMALL = SCENARIO.replace(trials=3, samplers=[SCENARIO.samplers[0]], interventions=[])
+# A small kernel of the package stands for all.
 PROGRAM = """
-import json, sys
-import tracker, tracker.runs
-from tracker import compiled
-from tracker.engine import problem
-problem.BASELINES.clear()  # each would be compiled
-run = tracker.run(tracker.load(sys.argv[1]), executor=1)
-print(json.dumps({"hash": run.summary["hash"], "folder": str(compiled.cache_folder())}))
-"""
-
-
-def process(program: str, cache: str, *arguments: str) -> Any:
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "TRACKER_CACHE_DIR": cache, "PYTHONWARNINGS": "default"}
-    command = [sys.executable, "-c", program, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=True, env=env)
-
-
-def test_an_unwritable_cache_folder_gives_one_warning_and_the_same_result(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`test_cache.py` has the runs with a cold and a warm cache."""
-    monkeypatch.setattr(problem, "BASELINES", {})
-    expected = tracker.run(SMALL, executor=1).summary["hash"]
-    scenario, obstacle = tmp_path / "small.toml", tmp_path / "obstacle"
-    scenario.write_text(SMALL.toml())
-    obstacle.write_text("a file where a folder should be: not even root can write into it")
-    done = process(PROGRAM, str(obstacle / "cache"), str(scenario))
-    assert json.loads(done.stdout) == {"hash": expected, "folder": "None"}
-    assert done.stderr.count("Warning") == 1
-    assert f"compiled code cannot be kept in {obstacle / 'cache'}" in done.stderr
-    assert sorted(tmp_path.iterdir()) == [obstacle, scenario]
-
-
-def test_the_cache_can_be_switched_off(tmp_path: Path) -> None:
-    program = """
-import hashlib, numpy as np
+import hashlib, json, numpy as np
 from tracker import compiled, streams
 out = np.zeros((4, 5))
 streams.normals_by_trial(streams.entropy_words(3), streams.START, np.arange(4), out)
-assert compiled.cache_folder() is None
-print(hashlib.sha256(out.tobytes()).hexdigest())
+print(json.dumps({"hash": hashlib.sha256(out.tobytes()).hexdigest(), "folder": str(compiled.cache_folder())}))
 """
-    done = process(program, "off")
-    expected = [
-        np.random.Generator(np.random.SFC64(np.random.SeedSequence(3, spawn_key=(5, t)))).standard_normal(5)
-        for t in range(4)
-    ]
-    assert done.stdout.strip() == hashlib.sha256(np.array(expected).tobytes()).hexdigest()
+
+
+def expected_hash() -> str:
+    streams = [np.random.SFC64(np.random.SeedSequence(3, spawn_key=(5, t))) for t in range(4)]
+    numbers = np.array([np.random.Generator(stream).standard_normal(5) for stream in streams])
+    return hashlib.sha256(numbers.tobytes()).hexdigest()
+
+
+def process(cache: str) -> Any:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "TRACKER_CACHE_DIR": cache, "PYTHONWARNINGS": "default"}
+    command = [sys.executable, "-c", PROGRAM]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=True, env=env)
+
+
+def test_an_unwritable_cache_folder_gives_one_warning_and_the_same_result(tmp_path: Path) -> None:
+    """`test_cache.py` has the runs with a cold and a warm cache."""
+    obstacle = tmp_path / "obstacle"
+    obstacle.write_text("a file where a folder should be: not even root can write into it")
+    done = process(str(obstacle / "cache"))
+    assert json.loads(done.stdout) == {"hash": expected_hash(), "folder": "None"}
+    assert done.stderr.count("Warning") == 1
+    assert f"compiled code cannot be kept in {obstacle / 'cache'}" in done.stderr
+    assert list(tmp_path.iterdir()) == [obstacle]
+
+
+def test_the_cache_can_be_switched_off() -> None:
+    done = process("off")
+    assert json.loads(done.stdout) == {"hash": expected_hash(), "folder": "None"}
     assert done.stderr == ""

@@ -290,7 +290,7 @@ TEMPERED = {"kind": "tempered", "noise_step": 0.01, "noise_bounds": [0.5, 2.0]}
         (tracker.load(ROOT / "scenarios" / "example_1.toml"), "comes from data"),
         (
             A.replace(samplers=[{"name": "s", "epsilon": 0.1, **TEMPERED}]),
-            "adapts its noise",
+            "moves its noise",
         ),
         (A.replace(samplers=[{"name": "s", "epsilon": 0.1, **MOVING}]), "moves its S"),
     ],

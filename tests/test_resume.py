@@ -21,7 +21,6 @@ from typing import Any, BinaryIO
 import h5py
 import numpy as np
 import pytest
-import xarray
 from faults import FailingDisk, Killings, disk, flipped, kept_entries, wait_until, zygote
 from typer.testing import CliRunner
 
@@ -38,6 +37,7 @@ from tracker.runs import (
     checkpoints,
     executors,
     identity,
+    netcdf,
     run_trials,
 )
 from tracker.runs import resumable as kept
@@ -233,7 +233,7 @@ def steps_of_a_run(tmp_path: Path) -> int:
     return sound.steps
 
 
-def write_quickly(dataset: Any, path: Path, **_: Any) -> None:
+def write_quickly(path: Path, dataset: Any) -> None:
     """Stand in for netCDF, which takes most of the time of a tiny run; `test_runs.py` has the real files."""
     with h5py.File(path, "w") as file:
         for name, variable in dataset.variables.items():
@@ -243,7 +243,7 @@ def write_quickly(dataset: Any, path: Path, **_: Any) -> None:
 
 def test_every_step_to_the_disk_may_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For each n: the n-th write, sync, rename or removal fails, once or for good; a resume ends with the equal hash."""
-    monkeypatch.setattr(xarray.Dataset, "to_netcdf", write_quickly)
+    monkeypatch.setattr(netcdf, "_write_netcdf", write_quickly)
     expected = tracker.run(TINY, executor=1).summary["hash"]
     count = steps_of_a_run(tmp_path)
     assert count > 50
@@ -338,9 +338,8 @@ def test_a_line_is_on_the_disk_when_it_counts(tmp_path: Path) -> None:
     assert path.read_bytes() == b"onetwo"
 
 
-def test_the_result_of_a_run_is_synced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_result_of_a_run_is_synced_whole(tmp_path: Path) -> None:
     """result.nc, before its name and before any shard goes: the shards are the only other copy."""
-    monkeypatch.setattr(xarray.Dataset, "to_netcdf", write_quickly)
     with disk(used := NotingDisk()):
         tracker.run(TINY, tmp_path / "run", 1, shard_size=1)
     result = tmp_path / "run" / "result.nc"
@@ -359,22 +358,24 @@ def test_a_result_that_does_not_read_back_is_refused_and_the_shards_are_kept(
 ) -> None:
     """The writer changes one bit of one number and says nothing; a resume with a sound one needs no new shard."""
 
-    def alters(dataset: Any, path: Path, **_: Any) -> None:
-        write_quickly(dataset, path)
+    sound = netcdf._write_netcdf
+
+    def alters(path: Path, dataset: Any) -> None:
+        sound(path, dataset)
         with h5py.File(path, "r+") as file:
             values = file[name][()]
             values.reshape(-1).view(np.uint8)[-1] ^= 1
             file[name][...] = values
 
     expected, path = tracker.run(TINY, executor=1).summary["hash"], tmp_path / "run"
-    monkeypatch.setattr(xarray.Dataset, "to_netcdf", alters)
+    monkeypatch.setattr(netcdf, "_write_netcdf", alters)
     with pytest.raises(OSError, match="did not read back as it was written"):
         tracker.run(TINY, path, 1, shard_size=1)
     assert not {"result.nc", "summary.json"} & set(names(path))
     assert names(path / "shards") == ["000000.npz", "000001.npz"]
     assert len(kept_entries(path)) == 2
     assert json.loads((path / "manifest.json").read_text())["complete"] is False
-    monkeypatch.setattr(xarray.Dataset, "to_netcdf", write_quickly)
+    monkeypatch.setattr(netcdf, "_write_netcdf", sound)
     monkeypatch.setattr(executors, "simulate", pytest.fail)
     assert tracker.run(TINY, path, 1, resume=True).summary["hash"] == expected
     assert names(path) == FINISHED

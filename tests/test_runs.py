@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray
+from interpreting import interpreted, no_baselines
 from typer.testing import CliRunner
 
 import tracker
 from tracker.cli import app
-from tracker.runs import CorruptRun, RunExists, atomic_files, open_run, run_trials
-from tracker.runs.run_result import DIMENSIONS
+from tracker.engine.arrays import ARRAYS
+from tracker.runs import CorruptRun, RunExists, atomic_files, netcdf, open_run, run_trials
+from tracker.runs.manifest import opened, sealed
 from tracker.scenario import toml_text, with_settings
 
 ROOT = Path(__file__).parents[1]
@@ -28,10 +30,10 @@ SHORT = ("trials=6", "steps=400", "record_every=20", "burn_in=50", "chain.alpha=
 SCENARIO = tracker.parse(TEXT, settings=SHORT)
 SWITCHES = 3 * len(SCENARIO.modes)  # at least as many in 6 x 400 steps with this seed
 
-# DESIGN section 4, and what has been added to it since.
+# docs/architecture, "What a run leaves", lists the tables; these are their keys.
 AVERAGE = {"mean", "stderr"}
 SUMMARY = {
-    "": {"scenario", "chain", "regime", "samplers", "cost_every", "hash"},
+    "": {"format", "scenario", "chain", "regime", "samplers", "cost_every", "hash"},
     "scenario": {"name", "sha256", "seed", "trials", "steps"},
     "chain": {"alpha", "modes", "stationary", "switches", "dwell"},
     "dwell": {"mode", "completed", "censored", "mean", "expected", "p_value", "rate_p_value"},
@@ -142,9 +144,42 @@ def test_the_result_opens_with_xarray(finished: tracker.Run) -> None:
     assert found.theta_trace.dims == ("sampler", "trial", "time", "theta")
     assert list(found.time.values) == list(range(0, 401, 20))
     np.testing.assert_array_equal(found.theta_trace.sel(sampler="skewed"), finished.arrays["theta"][:, 0])
-    for name, axes in DIMENSIONS.items():
-        variable = found["theta_trace" if name == "theta" else name].transpose(*axes)
-        np.testing.assert_array_equal(variable.values, finished.arrays[name], err_msg=name)
+    for row in ARRAYS:
+        variable = found["theta_trace" if row.name == "theta" else row.name].transpose(*row.axes)
+        np.testing.assert_array_equal(variable.values, finished.arrays[row.name], err_msg=row.name)
+
+
+def test_the_result_says_what_its_numbers_refer_to(finished: tracker.Run) -> None:
+    assert finished.path is not None
+    with xarray.open_dataset(finished.path / "result.nc", engine="h5netcdf") as found:
+        found.load()
+    assert found.attrs["format"] == 1
+    assert found.theta_trace.attrs == {"units": "theta", "long_name": "iterates"}
+    for i, mode in enumerate(finished.problem.modes):
+        np.testing.assert_array_equal(found.minimisers.values[i, : len(mode.minimisers)], mode.minimisers)
+        assert found.floor.values[i] == mode.floor
+    np.testing.assert_array_equal(found.origin, finished.problem.origin)
+
+
+def test_a_run_is_opened_without_a_search_for_minimisers(
+    finished: tracker.Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert finished.path is not None
+    monkeypatch.setattr("tracker.scenario.builders.global_minimisers", pytest.fail)
+    again = open_run(finished.path)
+    for mode, before in zip(again.problem.modes, finished.problem.modes, strict=True):
+        for name in ("minimisers", "targets", "radius2", "floor", "relaxation"):
+            np.testing.assert_array_equal(getattr(mode, name), getattr(before, name), err_msg=name)
+
+
+def test_a_later_format_is_refused_by_name(finished: tracker.Run, tmp_path: Path) -> None:
+    assert finished.path is not None
+    shutil.copytree(finished.path, tmp_path / "run")
+    file = tmp_path / "run" / "manifest.json"
+    table = opened(file.read_bytes(), "manifest", indent=2)
+    file.write_bytes(sealed({**table, "format": 2, "something": "new"}, "manifest", indent=2))
+    with pytest.raises(CorruptRun, match="it has format 2, and this program reads formats up to 1"):
+        open_run(tmp_path / "run")
 
 
 def identical(one: tracker.Run, other: tracker.Run) -> None:
@@ -234,11 +269,11 @@ def test_an_existing_directory_is_refused_and_replaced_only_if_it_is_a_run(tmp_p
 def test_a_half_written_result_never_gets_its_name(
     error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def half(self: Any, path: Path, **_: Any) -> None:
-        Path(path).write_bytes(b"half of a file")
+    def half(path: Path, _: Any) -> None:
+        path.write_bytes(b"half of a file")
         raise error
 
-    monkeypatch.setattr(xarray.Dataset, "to_netcdf", half)
+    monkeypatch.setattr(netcdf, "_write_netcdf", half)
     with pytest.raises(type(error)):
         tracker.run(SCENARIO, tmp_path / "run", 1)
     left = listing(tmp_path / "run")
@@ -417,9 +452,13 @@ epsilon = 0.002
 """
 
 
-def test_modes_of_different_families_run_together() -> None:
-    run = tracker.run(tracker.parse(MIXED), executor=1)
+def test_modes_of_different_families_run_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interpreted with the baselines, and compiled without: each of them would take as long to compile as the sampler."""
+    run = interpreted(tracker.parse(MIXED))
     check_summary(run)
+    no_baselines(monkeypatch)
+    compiled = tracker.run(tracker.parse(MIXED), executor=1)
+    np.testing.assert_allclose(compiled.arrays["theta"][:, 0], run.arrays["theta"][:, 0], rtol=1e-9, atol=1e-9)
     assert set(np.unique(run.arrays["mode"])) == {0, 1, 2}
     assert all(row["diverged"] == 0 for row in run.summary["samplers"])
     assert all(dwell["completed"] > 0 for dwell in run.summary["chain"]["dwell"])

@@ -35,6 +35,7 @@ from tracker.scenario import (
     with_settings,
 )
 from tracker.scenario.forecast import arrays_of
+from tracker.scenario.step_warnings import least_limit
 from tracker.scenario.toml_text import written
 
 SCENARIOS = sorted((Path(__file__).parents[1] / "scenarios").glob("*.toml"))
@@ -376,6 +377,14 @@ def test_stability_is_judged_with_the_clipped_first_skew(scenario: Scenario) -> 
     assert limits["classical", "one"].limit == pytest.approx(skew.stability_limit(H, np.zeros((2, 2))), rel=IDENTITY)
     clipped = np.array([[0.0, -0.5], [0.5, 0.0]])
     assert limits["adaptive", "one"].limit == pytest.approx(skew.stability_limit(H, clipped), rel=IDENTITY)
+
+
+def test_the_tightest_minimiser_of_a_mode_tells_its_limit() -> None:
+    """Without S a step is stable below 2 over the largest curvature: that of the first minimum, of the second, of both."""
+    wide, tight, still = np.diag([1.0, 4.0]), np.diag([8.0, 2.0]), np.zeros((2, 2))
+    for nearby, limit in (([wide], 0.5), ([wide, tight], 0.25), ([tight, wide], 0.25)):
+        assert least_limit(nearby, still) == pytest.approx(limit, rel=1e-12)
+    assert np.isnan(least_limit([], still))
 
 
 def test_warnings_state_the_limit(scenario: Scenario) -> None:

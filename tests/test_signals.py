@@ -19,7 +19,7 @@ import tracker
 from tracker.cli import signals
 
 ROOT = Path(__file__).parents[1]
-SETTINGS = ("trials=24", "steps=3_000_000", "record_every=100_000", "chain.alpha=0.02", 'chain.initial="stationary"')
+SETTINGS = ("trials=24", "steps=1_000_000", "record_every=100_000", "chain.alpha=0.02", 'chain.initial="stationary"')
 ALL = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # what is sent, how often 0.15 s apart, and whether to all processes of the group, as a terminal does
 STORMS = {

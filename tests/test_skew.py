@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tracker import skew
+from tracker.skew.optimal_skew import _zeroing_rotation
 
 IDENTITY = 1e-12
 SPECTRUM = 1e-10  # real parts of the optimal spectrum, relative to their mean
@@ -111,6 +112,23 @@ def test_optimal_spectrum_has_the_mean_real_part(N):
         real = np.linalg.eigvals((np.eye(N) + S) @ H).real
         assert np.abs(real - mean).max() <= SPECTRUM * mean
         assert abs(skew.spectral_gap(H, S) - mean) <= SPECTRUM * mean
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.4, 2.0])
+def test_optimal_in_two_dimensions_in_closed_form(angle):
+    """Weights 1 : 2 and curvatures a, b: A = 3 (a - b) / 2 J, so that S = 3 (a - b) / (2 sqrt(a b)) J, or its transpose."""
+    a, b = 7.0, 0.5
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    S = skew.optimal(turn @ np.diag([a, b]) @ turn.T)
+    assert abs(S[1, 0]) == pytest.approx(3.0 * (a - b) / (2.0 * np.sqrt(a * b)), rel=1e-12)
+
+
+@pytest.mark.parametrize(("a", "b", "d"), [(2.0, 0.7, -1.0), (2.0, -0.7, -1.0), (-0.5, 3.0, 4.0), (1.0, 0.0, -2.0)])
+def test_a_rotation_takes_a_form_to_zero(a, b, d):
+    turn = _zeroing_rotation(a, b, d)
+    np.testing.assert_allclose(turn @ turn.T, np.eye(2), atol=1e-15)
+    assert np.linalg.det(turn) == pytest.approx(1.0)
+    assert turn[:, 0] @ np.array([[a, b], [b, d]]) @ turn[:, 0] == pytest.approx(0.0, abs=1e-14)
 
 
 def test_optimal_needs_nothing_for_a_multiple_of_the_identity():

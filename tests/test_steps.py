@@ -147,6 +147,21 @@ def test_own_best_steps_are_the_exact_ones(copies: tracker.Run) -> None:
     assert "each at its own best step careful and quick are level (" in shown.caption
 
 
+def test_own_best_steps_name_the_sampler_with_the_least_error() -> None:
+    """The colder one; its error stands over that of the first, the hotter one."""
+    samplers = [
+        {"name": name, "kind": "langevin", "epsilon": 0.01, "beta": b} for name, b in (("hot", 5.0), ("cold", 50.0))
+    ]
+    run = interpreted(two_copies(samplers=samplers, trials=2, steps=30))
+    hot, cold = (limits.best_step(run.scenario, name).mean_square_error for name in ("hot", "cold"))
+    assert cold < 0.9 * hot
+    shown = own_best_step.own_steps(View(run))
+    assert isinstance(shown, Shown)
+    ratios = [dict(zip(shown.table.columns, row, strict=True))["each at its best step"] for row in shown.table.rows]
+    assert ratios == pytest.approx([1.0, cold / hot], rel=1e-9)
+    assert "each at its own best step cold (" in shown.caption
+
+
 def test_a_best_step_that_is_refused_has_its_reason(copies: tracker.Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> None:
         raise ValueError("best_step: the error still falls at epsilon = 1e-9, so that no step is the best")
@@ -223,6 +238,7 @@ def test_each_sampler_is_tuned_on_its_own_axis() -> None:
     assert (first.best.sampler, first.best.epsilon, first.own) == ("skewed", 0.01, None)
     assert (second.best.sampler, second.best.epsilon) == ("plain", 0.04)
     assert (first.reference, second.tried, second.at_an_end) == ("skewed", (0.01, 0.02, 0.04), True)
+    assert first.at_an_end  # the smallest of those tried
     assert second.own is not None
     assert second.own.estimate == pytest.approx(0.9)
     assert [(step, pair.estimate) for step, pair in second.same] == [
@@ -308,6 +324,21 @@ def test_per_gradient_meets_the_chain_that_runs_on() -> None:
     assert line["per_gradient_needs_alpha"] == [0.004]
 
 
+def test_per_gradient_two_that_take_two_each_stand_where_the_chain_ran_on() -> None:
+    """The same number of gradients is no reason to stay at alpha: only one gradient each is."""
+
+    def level(name: str, at: dict[str, Any]) -> float:
+        slopes = {"frozen": 0.0, "oracle": 0.0, "skewed": 100.0, "plain": 200.0}
+        return (0.0 if name == "oracle" else 1.0) + slopes[name] * at["chain.alpha"]
+
+    axes = {"chain.alpha": [0.001, 0.002], "samplers.*.epsilon": [0.01, 0.02]}
+    for gradients, wanted in ((1, 1.2 / 1.1), (2, 1.4 / 1.2)):
+        rows = tuning.tuning(swept(level, axes, gradients={"plain": gradients, "skewed": gradients}))
+        first = next(row for row in rows if row.best.sampler == "plain")
+        assert first.per_gradient is not None
+        assert first.per_gradient.estimate == pytest.approx(wanted)
+
+
 def test_the_json_and_the_terminal_of_a_sweep_hold_the_tuning(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -363,6 +394,29 @@ def test_the_numbers_of_a_sweep_are_those_of_its_arrays(tmp_path: Path, monkeypa
     row = best["quick", "chain.alpha = 0.1"]
     assert row.best.epsilon == float(values["samplers.*.epsilon"][int(np.argmin(values.values))])
     assert row.best.error.mean == float(values.min())
+
+
+def test_every_column_of_a_sweep_is_its_own_key_of_the_summaries() -> None:
+    """Each key has a number of its own; a point that failed has none."""
+    sweep = swept(lambda *_: 1.0, {"chain.alpha": [0.001, 0.002, 0.003]}, broken={1: 3, 2: 0})
+    keys = {"median": 7.0, "already": 0.2, "low": 5.0, "high": 12.0, "censored": 0.1, "mean": 8.0}
+    metrics = ("tracking_error", "mean_square_error", "excess_cost", "inside_target")
+    averages = {name: {"mean": 20.0 + n, "stderr": 0.5 + n} for n, name in enumerate(metrics)}
+    averages["recovery_mean"] = {"mean": 8.0, "stderr": 0.3}
+    for outcome in sweep.outcomes:
+        for row in outcome.summary["samplers"] if outcome.summary is not None else ():
+            row.update(recovery=keys, **averages)
+    wanted = {f"recovery_{key}": value for key, value in keys.items() if key != "mean"}
+    wanted |= {"recovery": 8.0, "recovery_stderr": 0.3, "epsilon": 0.01}
+    wanted |= {name: 20.0 + n for n, name in enumerate(metrics)}
+    wanted |= {f"{name}_stderr": 0.5 + n for n, name in enumerate(metrics)}
+    data = sweep.dataset
+    assert set(data) == {*wanted, "diverged", "ratio", "outcome"}
+    for name, value in wanted.items():
+        np.testing.assert_array_equal(data[name], [[value] * 4, [value] * 4, [np.nan] * 4], err_msg=name)
+    np.testing.assert_array_equal(data["diverged"][:, 0], [0.0, 3.0, np.nan])
+    np.testing.assert_array_equal(data["outcome"], [0, 1, 2])
+    np.testing.assert_allclose(data["ratio"][:2, 1], [0.1, 0.2], rtol=1e-12)
 
 
 def test_a_limit_that_takes_seconds_is_left_to_the_page(copies: tracker.Run, monkeypatch: pytest.MonkeyPatch) -> None:

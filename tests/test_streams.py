@@ -94,6 +94,15 @@ def test_a_million_normals_and_uniforms():
     assert got[1].max() < 1.0
 
 
+@pytest.mark.parametrize(("trial", "place"), [(1367, 18), (2249, 11)])
+@pytest.mark.parametrize("draw", [draw_all, draw_all.interpreted], ids=["compiled", "interpreted"])
+def test_the_tail_turns_down_as_numpy_does(draw, trial, place):
+    """Two draws from the tail: of one the proposal is taken by a narrow margin, of the other the first one is turned down."""
+    got = drawn(draw, 7, streams.NOISE, trial, (0, 0, 40, 5))
+    assert_same(got, numpys(7, streams.NOISE, trial, (0, 0, 40, 5)))
+    assert abs(got[2][place]) > TAIL
+
+
 def test_normals_by_trial_are_the_first_of_each_stream():
     trials, out = np.array([0, 3, 2**32 - 1, 4]), np.zeros((4, 300))
     normals_by_trial(entropy_words(9), streams.START, trials, out)

@@ -104,6 +104,7 @@ def test_one_invalid_point_and_nothing_runs(tmp_path: Path) -> None:
     [
         ("", [], 3, 'sweep: missing: what to sweep, as in [sweep] with "chain.alpha"'),
         ("[sweep]\nsteps = [40, 50, 40]", [], 3, 'sweep."steps": 40 stands there more than once'),
+        ("[sweep]\nstart = [[1, 2], [1, 2]]", [], 3, 'sweep."start": [1, 2] stands there more than once'),
         (
             "[sweep]\nsteps = [40, 50]",
             ["--set", "steps=60"],

@@ -282,7 +282,10 @@ def test_what_is_held_of_three_axes_is_said() -> None:
 
 
 def test_the_exact_error_stands_beside_the_measured_one() -> None:
-    """The law of MATH.md for a fixed S; none where the step is unstable, and none for a cost that is not quadratic."""
+    """The law for a fixed S; none where the step is unstable, and none for a cost that is not quadratic.
+
+    docs/mathematics, "Stationary law".
+    """
     axes = {"samplers.skewed.epsilon": [0.01, 0.02, 5.0]}
     sweep = swept(times(), axes)
     known = exact_errors(sweep)

@@ -10,7 +10,8 @@ import pytest
 
 import tracker
 from tracker.reports.drawing import figure_bytes
-from tracker.reports.sweep_figures import is_geometric, sweep_exhibit
+from tracker.reports.sweep_axes import is_geometric
+from tracker.reports.sweep_figures import sweep_exhibit
 from tracker.runs import Sweep, axes_of, points_of
 from tracker.runs.sweep_running import Outcome
 

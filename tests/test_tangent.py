@@ -1,4 +1,7 @@
-"""Algorithm 1: D is the derivative of the path in S, and the triple (theta, D, S) has the limit that MATH.md 7(a) lists."""
+"""Algorithm 1: D is the derivative of the path in S, and the triple (theta, D, S) has its limit.
+
+docs/mathematics, "Tangent process", and docs/mathematics, "Adaptive path".
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,7 @@ def test_naive_tangent_with_the_wrong_sign_is_far_off():
         assert np.abs(D - difference).max() == pytest.approx(deviation, rel=DERIVATIVE, abs=DERIVATIVE * scale)
 
 
-# --- MATH.md section 7(a): beta = inf, N = 3, C = (theta - m)'H(theta - m)/2 + (.15/4) sum theta_d^4, kappa = 2
+# --- docs/mathematics, "Adaptive path": beta = inf, N = 3, C = (theta - m)'H(theta - m)/2 + (.15/4) sum theta_d^4, kappa = 2
 
 FORMULA = (
     "(2*(x - 0.5)^2 + 1.2*(y + 0.4)^2 + 0.8*(z - 0.2)^2)/2 + 0.4*(x - 0.5)*(y + 0.4) - 0.3*(x - 0.5)*(z - 0.2)"
@@ -130,7 +133,10 @@ def test_the_limit_of_the_adaptive_triple(T):
 
 
 def test_one_step_size_alone_is_first_order():
-    """The error halves with epsilon; after 1600 steps it is what MATH.md states (.0002, .0002, .0003)."""
+    """The error halves with epsilon; after 1600 steps it is (.0002, .0002, .0003).
+
+    docs/mathematics, "Adaptive path".
+    """
     coarse, fine = triple(0.5, 1600, [-9.0, 9.0]), triple(0.5, 3200, [-9.0, 9.0])
     for a, b, wanted, stated in zip(coarse, fine, TABLE[0.5], (2e-4, 2e-4, 3e-4), strict=True):
         far, near = np.abs(a - wanted).max(), np.abs(b - wanted).max()
@@ -139,7 +145,7 @@ def test_one_step_size_alone_is_first_order():
 
 
 def test_ascent_is_far_from_the_limit():
-    """Control: with skew_step of the opposite sign (MATH.md: .039, .037, .18 off)."""
+    """Control: with skew_step of the opposite sign (docs/mathematics, "Adaptive path": .039, .037, .18 off)."""
     deviations = [
         np.abs(got - wanted).max()
         for got, wanted in zip(triple(0.5, 1600, [-9.0, 9.0], -KAPPA), TABLE[0.5], strict=True)
@@ -148,7 +154,7 @@ def test_ascent_is_far_from_the_limit():
 
 
 def test_the_limit_with_the_projection_active():
-    """MATH.md 7(a): S in [-.25, .52], S31(0) = -.25, T = 2; the reference itself is good to about 1e-6."""
+    """docs/mathematics, "Adaptive path": S in [-.25, .52], S31(0) = -.25, T = 2; the reference itself is good to about 1e-6."""
     theta, _, S = extrapolated(2.0, [-0.25, 0.52])
     np.testing.assert_allclose(theta, [0.55449549, -0.58942950, 0.51908590], rtol=0, atol=5e-6)
     np.testing.assert_allclose(S, [0.52, -0.02844312, -0.09112778], rtol=0, atol=5e-6)

@@ -168,7 +168,7 @@ def test_theory_says_that_it_needs_noise_of_one_size() -> None:
     mode = {"cost": "quadratic", "curvature": H, "minimum": M}
     keys = {"kind": "tempered", "noise_step": 0.1, "noise_bounds": [0.5, 2.0]}
     scenario = scenario_of([mode, mode], [keys], chain={"alpha": 0.01, "Q": [[-1.0, 1.0], [1.0, -1.0]]})
-    with pytest.raises(ValueError, match="needs noise of one size"):
+    with pytest.raises(ValueError, match="tempered moves its noise"):
         limits.moments(scenario, "sampler-0", [1.0])
-    with pytest.raises(ValueError, match="whose noise moves"):
+    with pytest.raises(ValueError, match="which moves its noise"):
         limits.density(scenario, "sampler-0", [1.0])

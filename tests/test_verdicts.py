@@ -90,7 +90,7 @@ def test_the_result_does_not_depend_on_the_number_of_threads(simulated_a: Verdic
 
 
 def test_example_b_is_confirmed_with_the_published_distances(example_b: Verdict) -> None:
-    """MATH.md section 2, Example B: columns W1 (there on 3001 points, good to 2e-8) and KS, and E theta^4."""
+    """docs/mathematics, "Example B": columns W1 (there on 3001 points, good to 2e-8) and KS, and E theta^4."""
     assert (example_b.limit_verdict, example_b.implementation_verdict) == ("confirmed", "confirmed")
     assert example_b.reference == "density"
     w1 = (0.019368092, 0.009412926, 0.004665910, 0.002324935, 0.001160677)
@@ -106,7 +106,7 @@ def test_example_b_is_confirmed_with_the_published_distances(example_b: Verdict)
 
 
 def test_example_d_is_confirmed() -> None:
-    """MATH.md section 2, Example D: the limit, the sampler at n = 16, and a slope near 1."""
+    """docs/mathematics, "Example D": the limit, the sampler at n = 16, and a slope near 1."""
     verdict = tracker.check_limit(D, epsilons=[1 / 8, 1 / 16, 1 / 32], resolution=0.1)
     assert (verdict.limit_verdict, verdict.implementation_verdict) == ("confirmed", "confirmed")
     seen = by_name(verdict)
@@ -273,7 +273,7 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.filterwarnings("ignore:overflow encountered")  # of the generator's integers, interpreted
 @pytest.mark.usefixtures("interpreted")
 def test_the_triple_is_confirmed_against_its_ode() -> None:
-    """MATH.md section 7 (a) at T = 0.5."""
+    """docs/mathematics, "Adaptive path", at T = 0.5."""
     verdict = tracker.check_limit(tracker.parse(TRIPLE))
     assert (verdict.reference, verdict.deterministic) == ("diffusion", True)
     assert (verdict.limit_verdict, verdict.implementation_verdict) == ("confirmed", "confirmed")

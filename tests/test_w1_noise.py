@@ -7,8 +7,9 @@ import pytest
 from scipy.special import ndtr
 
 import tracker
+from tracker.metrics import wasserstein
 from tracker.metrics.effective_size import effective_draws
-from tracker.metrics.wasserstein import w1
+from tracker.metrics.wasserstein import w1, w1_quantile
 from tracker.reports.exhibit import Exhibit
 from tracker.reports.exhibits import densities
 from tracker.reports.run_view import View
@@ -80,11 +81,19 @@ def test_the_noise_is_the_quantile_of_perfect_samples() -> None:
     x = np.linspace(-8.5, 8.5, 4001)
     rng = np.random.default_rng(77)
     fresh = [w1(rng.standard_normal(200), x, ndtr(x)) for _ in range(400)]
-    from tracker.convergence.law_bounds import w1_quantile
-
-    noise = w1_quantile(ndtr(x)[::4], x[::4], 200)
+    noise = w1_quantile(x[::4], ndtr(x)[::4], 200)
     above = np.mean(np.array(fresh) > noise)
     assert abs(above - 0.05) < 4 * np.sqrt(0.05 * 0.95 / 400)
+
+
+def test_the_noise_of_many_trials_is_scaled_from_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond ``MOST_DRAWS`` trials the quantile is that of smaller samples, divided by the root: here 800 from 50."""
+    x = np.linspace(-8.5, 8.5, 4001)
+    rng = np.random.default_rng(78)
+    fresh = np.quantile([w1(rng.standard_normal(800), x, ndtr(x)) for _ in range(400)], 0.95)
+    monkeypatch.setattr(wasserstein, "MOST_DRAWS", 50)
+    assert w1_quantile(x, ndtr(x), 800) == pytest.approx(fresh, rel=0.1)
+    assert w1_quantile(x, ndtr(x), 50) > 3.0 * fresh  # control
 
 
 def test_effective_draws_of_visits_that_come_and_go() -> None:

@@ -1,4 +1,4 @@
-"""An exponential that the compiler can do for several numbers at once.
+"""An exponential function that the compiler can vectorise.
 
 The C library's exp is a call, and a loop with a call in it is done one number at a time. This one is a polynomial and a
 shift: a loop over it becomes vector instructions, three times faster. Where each value waits for the one before it, the

@@ -1,4 +1,4 @@
-"""Numbers and lists as they stand in a sentence."""
+"""Write numbers and lists as parts of a sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values in JSON's own types: nan is null, infinities are text."""
+"""Turn values into JSON types: nan becomes null, infinities become text."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""Names that the simulation and the pages share: the two baselines that stand beside every run."""
+"""The names of the two baselines that every run has."""
 
 FROZEN, ORACLE = BASELINES = ("frozen", "oracle")  # never moves; knows the hidden mode

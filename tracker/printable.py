@@ -1,4 +1,4 @@
-"""Text from somewhere else, made fit for a terminal: one line, no control characters."""
+"""Make text from outside safe for a terminal: one line, no control characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading files that may come from anywhere: only regular ones, never more than the most that is expected, never waiting.
+"""Read files that may come from anybody: only regular files, of bounded size, without waiting.
 
 A pipe would wait for ever, a device would never end, and a symbolic link leads to a file that nobody meant to hand over.
 """

@@ -33,13 +33,17 @@ ENGINE = {
             "tracker/samplers/base.py",
             SKEWED,
             ("            drift += S[d, e] * g[e]\n", "            drift -= S[d, e] * g[e]\n"),
-            ("    S[j, i] = -s\n", "    S[j, i] = s\n"),
-            ("    s = min(max(s, low), high)\n", "    s = min(max(s, low), high + 1e-3)\n"),
             (
                 "quotient = sampler.skew_step * difference / (2.0 * sampler.perturbation)",
                 "quotient = sampler.skew_step * difference / sampler.perturbation",
             ),
             ("            M[d, e] = S[d, e] - mu * Delta[d, e]\n", "            M[d, e] = S[d, e]\n"),
+        ),
+        *faults(
+            "tracker/samplers/state.py",
+            SKEWED,
+            ("    S[j, i] = -s\n", "    S[j, i] = s\n"),
+            ("    s = min(max(s, low), high)\n", "    s = min(max(s, low), high + 1e-3)\n"),
         ),
         *faults(
             "tracker/samplers/hessian.py",

@@ -8,11 +8,12 @@ MOMENTS = "test_limits_moments.py -k 'table or constants or two_times or all_pat
 TRACKING = (
     "test_limits_tracking.py -k 'closed_form or example_a or slope or floor or scalar or gradient_is or slow_path'"
 )
-BEST = "test_best_step.py test_limits_tracking.py -k 'averaging or first_of_two or cuts_the or best_steps or slope'"
-STABILITY = "test_limits_stability.py -k 'printed or largest_skew or slow_chain or first_interval or without_skew or large_systems'"
-POSTERIOR = (
-    "test_references.py -k 'issued or brute_force or follows or polynomials or lost or needles or cannot or narrow'"
+BEST = "test_best_step.py test_limits_tracking.py -k 'level_of or averaging or valley_above or first_of_two or cuts_the or best_steps or slope'"
+STABILITY = (
+    "test_limits_stability.py -k 'stable_means or limit_ends or a_band or printed or largest_skew or slow_chain or "
+    "first_interval or without_skew or large_systems'"
 )
+POSTERIOR = "test_references.py -k 'issued or brute_force or follows or polynomials or has_missed or a_needle or lost or needles or cannot or narrow'"
 GIBBS = "test_limits_gibbs.py test_references.py -k 'gibbs or lost or narrow or widens or is_a_law'"
 
 THEORY = {
@@ -75,7 +76,7 @@ THEORY = {
             ("return self.radius < 1.0 and self.abscissa < 0.0", "return self.radius < 1.0"),
             ("            if not margin(bottom) > 0.0:\n", "            if False:\n"),
             (
-                "return min(found, switching.margin(switching.generator(A, Q, problem.ratio), X, N))",
+                "return min(found, switched_moments.margin(switched_moments.generator(A, Q, problem.ratio), X, N))",
                 "return found",
             ),
             ("        here = seen[-1][0] * 10.0 ** (1.0 / PER_DECADE)\n", "        here = seen[-1][0] * 1e3\n"),

@@ -120,12 +120,17 @@ VERDICTS = {
             ),
             ("first[b] + share * (width[b] - 1)", "first[b] + share * width[b]"),
             ("        if met >= FEWEST:\n", "        if met >= 2:\n"),
-            ("        if trials[-1] >= FEWEST:\n", "        if trials[-1] >= 2:\n"),
             ("-np.sqrt(trials / (trials - 1.0)) * stdtrit", "-1.0 * stdtrit"),
             (
                 "inside / switches if switches else np.nan, cut / waiting if waiting else np.nan",
                 "inside / switches if switches else np.nan, cut / switches if waiting else np.nan",
             ),
+        ),
+        *faults(
+            "tracker/metrics/recovery.py",
+            RECOVERY,
+            ("        if trials[-1] >= FEWEST:\n", "        if trials[-1] >= 2:\n"),
+            equivalent="It saves time only: _ends asks the same of all modes together, and of each, which has no more trials.",
         ),
         *faults(
             "tracker/metrics/after_switch.py",

@@ -13,13 +13,14 @@ import numpy as np
 import tracker
 from tracker.compiled import source_fingerprint
 from tracker.engine.bins import WAIT_BITS, bin_edges
-from tracker.engine.loop import CORRECT, EXCESS, INSIDE, STEPS
+from tracker.engine.loop import INSIDE, STEPS
 from tracker.metrics import paired
 from tracker.metrics.accuracy import Classes, accuracy, accuracy_waits
 from tracker.metrics.after_switch import compare_waits
 from tracker.metrics.averages import time_average
+from tracker.metrics.estimates import trial_values
 from tracker.metrics.recovery import others
-from tracker.runs.summary import per_step
+from tracker.metrics.table import METRICS
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = ROOT / "scenarios"
@@ -96,7 +97,7 @@ class Measured:
 
     def excess(self, name: str) -> Any:
         """Return the time average of the excess cost."""
-        return per_step(self.run.arrays, EXCESS)[:, self.place(name)]
+        return trial_values(METRICS["excess_cost"], self.run.measured)[:, self.place(name)]
 
     @cached_property
     def bounds(self) -> tuple[float, float]:
@@ -105,7 +106,7 @@ class Measured:
 
     def sigma(self, name: str = "tempered") -> float:
         """The mean over trials and the second half of the run: one number."""
-        moving = [c.name for c in self.run.problem.contestants if c.moves_noise]
+        moving = [c.name for c in self.run.problem.contestants if c.records("sigma")]
         trace = self.run.arrays["sigma"][:, moving.index(name)]
         return float(trace[:, trace.shape[1] // 2 :].mean())
 
@@ -125,7 +126,7 @@ class Measured:
 
     def accuracy(self, name: str) -> Any:
         """Return the time average of the accuracy."""
-        return per_step(self.run.arrays, CORRECT)[:, self.place(name)]
+        return trial_values(METRICS["accuracy"], self.run.measured)[:, self.place(name)]
 
     def accuracy_gain(self, one: str, other: str) -> Claim:
         """Return the difference of accuracies, for the table."""

@@ -1,4 +1,4 @@
-"""The paper's claims, judged by the numbers: holds, holds only when ..., does not hold.
+"""Judge the paper's claims by the numbers: holds, holds only when ..., does not hold.
 
 A comparison counts as shown when the 95 % interval of the paired difference excludes 0 and Wilcoxon's p is below 0.01.
 Marks of comparisons follow from the numbers. Three marks (ground truth, learning, same data) and all sentences were written

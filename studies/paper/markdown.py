@@ -1,4 +1,4 @@
-"""A page as Markdown: the same sections as ``page`` renders, for readers of the repository."""
+"""Write a page as Markdown, with the same sections as the HTML page."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ import tracker
 from tracker import references
 from tracker.autocorrelation import mixing
 from tracker.metrics.skew_matrix import rms
-from tracker.metrics.wasserstein import tabulated, w1
+from tracker.metrics.wasserstein import tabulate, w1
 from tracker.scenario import step_nanoseconds, with_settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,7 +81,7 @@ def truth_of(scenario: tracker.Scenario) -> Truth:
     tables = []
     for d in range(2):
         low, high = law.mean[d] - REACH * law.deviation[d], law.mean[d] + REACH * law.deviation[d]
-        tables.append(tabulated(lambda x, d=d: law.cdf(d, x), low, high, TABLE_POINTS))
+        tables.append(tabulate(lambda x, d=d: law.cdf(d, x), low, high, TABLE_POINTS))
     return Truth(law.mean, np.diag(law.covariance), tuple(tables))
 
 

@@ -1,4 +1,4 @@
-"""The page about the paper: its figures in its order, beside exact truth and the controls it lacked; then its claims."""
+"""The page about the paper: its figures in its order, with exact truth and controls; then its claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""The hidden chain: its generator, its laws, and what a path tells about them.
+r"""The hidden Markov chain: its generator, its laws, and estimates from a path.
 
 A primer
 --------
@@ -18,13 +18,13 @@ uniform (where to) and one unit exponential E (for how long):
     dwell = max(1, ceil(E / -log(1 - a_i)))   is exactly geometric(a_i),
 
 and the same E gives the dwell of the limiting continuous-time chain (skeleton
-coupling, MATH 3): chains with different alpha can share their randomness.
+coupling; docs/mathematics, "Coupling"): chains with different alpha can share their randomness.
 
 From a path x_0, ..., x_K, with n_ij jumps i -> j and n_i steps taken from i (stays
 included), the likelihood is largest at q_ij = n_ij / (alpha n_i). A visit that is
 still going on has been seen for l steps and survived l - 1 of them, which is its
 factor (1 - a_i)^(l-1): censored visits belong in n_i, and averaging the completed
-ones alone is biased towards short visits (MATH 8).
+ones alone is biased towards short visits (docs/mathematics, "Estimating the chain").
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a path tells: counts of visits, the estimate of Q with its intervals, and a test of the geometric law."""
+"""Count the visits of a path, estimate Q from them with intervals, and test the geometric law of dwells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The generator Q, the laws it implies, and one visit drawn from them."""
+"""Check the generator Q, compute the laws that it implies, and draw one visit."""
 
 from __future__ import annotations
 

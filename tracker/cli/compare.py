@@ -13,6 +13,7 @@ from tracker.cli.options import FinishedRun, Json, Plugins
 from tracker.cli.printing import console, number, print_json, print_table
 from tracker.cli.report import opened
 from tracker.formatting import counted
+from tracker.metrics.table import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,8 +31,8 @@ def compare(
         typer.Option(
             metavar="CONDITION",
             help="Exit with 6 if QUANTITY.SAMPLER > NUMBER (or <, >=, <=) holds for the ratio of the second run to the first; "
-            "QUANTITY.SAMPLER.low and .high are the ends of its interval, \\* is any sampler. QUANTITY: tracking_error, "
-            "mean_square_error, excess_cost, recovery. Repeatable.",
+            "QUANTITY.SAMPLER.low and .high are the ends of its interval, \\* is any sampler. QUANTITY: "
+            f"{', '.join(METRICS)}. Repeatable.",
         ),
     ] = None,
     plugins: Plugins = None,
@@ -70,7 +71,7 @@ def compare(
         about = {"first": str(first), "second": str(second), "steps": steps(one, two)}
         print_json({**about, "changes": as_rows(changes), "failed": failed})
     else:
-        print_table(console(), HEAD, [_row(change) for change in changes], left=2)
+        print_table(console(), HEAD, [_row(c) for c in changes if METRICS[c.quantity].shown], left=2)
         for line in (*_diverged(changes), steps_line(one, two)):
             console().print(Text(line))
     if out is not None:

@@ -1,4 +1,4 @@
-"""What can go wrong with the directory that a run or a sweep writes to, in one line and an exit code."""
+"""Turn problems with the directory of a run or a sweep into one line and an exit code."""
 
 from __future__ import annotations
 

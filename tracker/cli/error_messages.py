@@ -1,4 +1,4 @@
-"""What a user can get wrong ends in one line on stderr and an exit code, never in a traceback."""
+"""Turn errors that a user can make into one line on stderr and an exit code, never into a traceback."""
 
 from __future__ import annotations
 

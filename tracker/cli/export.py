@@ -1,4 +1,4 @@
-"""``tracker export``: a finished run for other programs."""
+"""``tracker export``: write a finished run for other programs."""
 
 from __future__ import annotations
 

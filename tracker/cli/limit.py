@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from tracker.cli.error_messages import CHECK, REFUSED, USAGE, Refused, say
-from tracker.cli.options import File, Json, MaxSteps, Plugins, Quiet, Settings, limits_of
+from tracker.cli.options import File, Json, MaxSteps, MaxWork, Plugins, Quiet, Settings, limits_of
 from tracker.cli.printing import console, number, print_json, print_table
 from tracker.cli.progress import reporter
 
@@ -67,6 +67,7 @@ def limit(
     json: Json = False,
     quiet: Quiet = False,
     max_steps: MaxSteps = None,
+    max_work: MaxWork = None,
 ) -> None:
     """Check whether a sampler converges weakly to its limit, and whether the engine is that sampler.
 
@@ -97,10 +98,21 @@ def limit(
         )
     if refused := search_refusals(scenario, Limits(**limits)):
         raise Refused(REFUSED, *refused)
+    work = {} if max_work is None else {"max_work": max_work}
     with reporter(quiet=quiet) as progress:
         try:
             verdict = check_limit(
-                scenario, sampler, ladder, horizon, trials, resolution, path, progress, workers=workers, **limits
+                scenario,
+                sampler,
+                ladder,
+                horizon,
+                trials,
+                resolution,
+                path,
+                progress,
+                workers=workers,
+                **limits,
+                **work,
             )
         except TooManySteps as error:
             raise Refused(REFUSED, str(error)) from None

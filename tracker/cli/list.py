@@ -1,4 +1,4 @@
-"""``tracker list``: the scenarios in a folder, and what modes and samplers can be made of."""
+"""``tracker list``: show the scenarios in a folder, and the costs and samplers that there are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tracker new``: a small scenario that runs as it is and explains itself."""
+"""``tracker new``: write a small scenario that runs as it is and explains its keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share, and what can be said of them before anything is read."""
+"""Options and arguments that several commands share, with the checks that need no file."""
 
 from __future__ import annotations
 
@@ -63,6 +63,12 @@ Plugins = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 MaxSteps = Annotated[
     float | None, typer.Option("--max-steps", min=1, help="Steps of all trials and samplers.", show_default="1e11")
+]
+MaxWork = Annotated[
+    float | None,
+    typer.Option(
+        "--max-work", min=1, help="Products that a law on a grid may take, 1e-9 s each.", show_default="1.5e10"
+    ),
 ]
 MaxMemory = Annotated[
     float | None, typer.Option("--max-memory", min=0, help="Gigabytes of memory.", show_default="half of the machine's")

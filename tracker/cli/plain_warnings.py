@@ -1,4 +1,4 @@
-"""A warning of the program's own is one line, as every other line on stderr: no file name, no line of source."""
+"""Print the program's own warnings as one line on stderr, without file name and source line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Printing: tables for people, one JSON object for scripts."""
+"""Print results: tables for people, one JSON object for scripts."""
 
 from __future__ import annotations
 

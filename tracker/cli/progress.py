@@ -1,4 +1,4 @@
-"""Progress on stderr: a bar on a terminal, otherwise a line for every tenth."""
+"""Show progress on stderr: a bar on a terminal, otherwise a line for every tenth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tracker report``: the page of a finished run or sweep, and its figures one by one."""
+"""``tracker report``: write the page of a finished run or sweep, and on request each figure alone."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Signals that ask a command to end: Ctrl-C (INT), a polite request (TERM), a terminal that was closed (HUP), all alike.
+"""Treat the signals INT (Ctrl-C), TERM and HUP (closed terminal) alike: each asks a command to end.
 
-The first one raises ``KeyboardInterrupt`` in the main thread. From then on all three are ignored, by the system and not by
-a function of ours, so that nothing disturbs what is put in order, not even while the interpreter itself comes to its end.
+The first one raises ``KeyboardInterrupt`` in the main thread. From then on the system ignores all three, so
+that nothing disturbs the cleaning up, not even while the interpreter shuts down.
 
-A HUP (or INT) that whoever started us has set to be ignored stays ignored: that is what ``nohup`` and ``&`` mean.
+A HUP or INT that the calling program set to be ignored stays ignored: ``nohup`` and ``&`` rely on that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``tracker status``: how far a run or a sweep is, from another terminal."""
+"""``tracker status``: tell from another terminal how far a run or a sweep is."""
 
 from __future__ import annotations
 

@@ -8,16 +8,14 @@ from rich.text import Text
 
 from tracker.cli.printing import console, evaluates, number, print_table, step_cell, with_error
 from tracker.formatting import counted
+from tracker.metrics.table import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-HEAD = (
-    "sampler", "epsilon", "of its limit", "a step takes", "tracking error", "mean square", "excess cost", "recovery [95 %]",
-    "diverged", "steps/s",
-)  # fmt: skip
-SPARE = ("steps/s", "mean square", "excess cost", "a step takes", "of its limit")  # on a narrow terminal
+    from tracker.metrics.table import Metric
+
 P_VALUES = ("rate_p_value", "p_value")  # is a mode left as often as the law says, and at every age alike
 
 
@@ -28,7 +26,9 @@ def print_summary(summary: Mapping[str, Any], path: Path | None) -> None:
     screen = console()
     about = summary["scenario"]
     screen.print(Text(f"{about['name']}: {size_of(about)}"))
-    print_table(screen, HEAD, [_row(sampler) for sampler in summary["samplers"]], spare=SPARE)
+    metrics = metrics_shown(summary["samplers"])
+    head, spare = columns(metrics)
+    print_table(screen, head, [_row(sampler, metrics) for sampler in summary["samplers"]], spare=spare)
     if about["trials"] < FEWEST:
         screen.print(Text(no_interval(about["trials"])))
     for line in (*_chain_lines(summary.get("chain")), *regime_lines(summary.get("regime"))):
@@ -42,27 +42,39 @@ def size_of(about: Mapping[str, Any]) -> str:
     return f"{counted(about['trials'], 'trial')} x {counted(about['steps'], 'step')}, seed {about['seed']}"
 
 
-def _row(sampler: Mapping[str, Any]) -> tuple[str, ...]:
+def metrics_shown(samplers: Sequence[Mapping[str, Any]]) -> list[Metric]:
+    """Return the metrics that the terminal has a column for; optional ones only where a sampler has them."""
+    shown = [metric for metric in METRICS.values() if "terminal" in metric.shown]
+    return [metric for metric in shown if not metric.optional or any(metric.key in row for row in samplers)]
+
+
+def columns(metrics: Sequence[Metric]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the head of the table, and which columns a narrow terminal leaves out, the first one first."""
+    heads = {metric.key: f"{metric.head} [95 %]" if metric.kind == "time" else metric.head for metric in metrics}
+    spare = [heads[metric.key] for metric in metrics[1:] if metric.kind == "mean"]
+    head = ("sampler", "epsilon", "of its limit", "a step takes", *heads.values(), "diverged", "steps/s")
+    return head, ("steps/s", *spare, "a step takes", "of its limit")
+
+
+def _row(sampler: Mapping[str, Any], metrics: Sequence[Metric]) -> tuple[str, ...]:
+    cell = {"mean": with_error, "time": _median}
     return (
         sampler["name"],
         number(sampler.get("epsilon")),
         step_cell(sampler),
         evaluates(sampler.get("evaluations")),
-        with_error(sampler.get("tracking_error")),
-        with_error(sampler.get("mean_square_error")),
-        with_error(sampler.get("excess_cost")),
-        _recovery(sampler.get("recovery")),
+        *(cell[metric.kind](sampler.get(metric.key)) for metric in metrics),
         str(sampler.get("diverged", 0)),
         number(sampler.get("steps_per_second"), 2),
     )
 
 
-def _recovery(recovery: Mapping[str, Any] | None) -> str:
-    if recovery is None or recovery.get("median") is None:
+def _median(waits: Mapping[str, Any] | None) -> str:
+    if waits is None or waits.get("median") is None:
         return "-"
-    if recovery.get("low") is None and recovery.get("high") is None:
-        return number(recovery["median"])
-    return f"{number(recovery['median'])} [{number(recovery.get('low'))}, {number(recovery.get('high'))}]"
+    if waits.get("low") is None and waits.get("high") is None:
+        return number(waits["median"])
+    return f"{number(waits['median'])} [{number(waits.get('low'))}, {number(waits.get('high'))}]"
 
 
 def _chain_lines(chain: Mapping[str, Any] | None) -> Iterator[str]:

@@ -13,9 +13,10 @@ from tracker.cli.options import File, RunOptions, taking_run_options
 from tracker.cli.printing import console, print_json
 from tracker.cli.progress import reporter
 from tracker.cli.run import DEFAULT_FOLDER, command, write_page
-from tracker.cli.sweep_checks import say_warnings, sweep_refusals, warnings_of
+from tracker.cli.sweep_checks import say_warnings, sweep_cost, sweep_refusals, warnings_of
 from tracker.cli.sweep_printing import print_points, print_results, tuning_of
 from tracker.formatting import counted
+from tracker.metrics.table import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from tracker.runs.sweep_running import Outcome
     from tracker.scenario import Scenario
 
+ABOUT = ("name", "epsilon", "step_over_limit", "evaluations")  # told of a sampler before its metrics
+
 
 @taking_run_options
 def sweep(
@@ -32,10 +35,7 @@ def sweep(
     options: RunOptions,
     metric: Annotated[
         str,
-        typer.Option(
-            help="What the table and the picture show: tracking_error, mean_square_error, excess_cost, inside_target "
-            "or recovery."
-        ),
+        typer.Option(help=f"What the table and the picture show: {', '.join(METRICS)}."),
     ] = "tracking_error",
 ) -> None:
     """Run every point of a scenario with a `[sweep]` table, and draw a metric against what is swept.
@@ -53,7 +53,6 @@ def sweep(
         tracker sweep my-world.toml --set 'sweep={"chain.alpha" = [1e-4, 1e-3]}'
     """
     from tracker.runs import axes_of, points_of
-    from tracker.runs.sweep_table import METRICS
     from tracker.scenario import Limits, load
 
     if metric not in METRICS:
@@ -63,7 +62,7 @@ def sweep(
     scenario = load(file, options.settings or (), options.plugins or ())
     _refuse_settings_of_axes(scenario, options.settings or ())
     points = points_of(scenario)
-    if refused := sweep_refusals(points, Limits(**options.limits)):
+    if refused := sweep_refusals(sweep_cost(points), points, Limits(**options.limits)):
         raise Refused(REFUSED, *refused)
     if not options.json:
         print_points(points, axes_of(scenario))
@@ -171,8 +170,5 @@ def described(result: Sweep, metric: str, caption: str | None) -> dict[str, Any]
 
 
 def _brief(summary: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    keys = (
-        "name", "epsilon", "step_over_limit", "evaluations", "tracking_error", "mean_square_error", "excess_cost",
-        "inside_target", "recovery", "diverged",
-    )  # fmt: skip
-    return [{key: row.get(key) for key in keys} for row in summary["samplers"]] if summary is not None else []
+    rows = summary["samplers"] if summary is not None else []
+    return [{key: row[key] for key in (*ABOUT, *METRICS, "diverged") if key in row} for row in rows]

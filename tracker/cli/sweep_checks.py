@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tracker.scenario import Limits, PredictedCost
 
 MOST_LINES = 10
-MOST_SECONDS = 10.0  # for the limits of costs that are not quadratic, which may take half a second a point
+MOST_SECONDS = 1.0  # for the limits of costs that are not quadratic, which take some 10 ms a point
 
 
 def sweep_cost(points: Sequence[Point]) -> PredictedCost:
@@ -34,11 +34,11 @@ def sweep_cost(points: Sequence[Point]) -> PredictedCost:
     )
 
 
-def sweep_refusals(points: Sequence[Point], limits: Limits) -> list[str]:
+def sweep_refusals(cost: PredictedCost, points: Sequence[Point], limits: Limits) -> list[str]:
     """Return a line for each limit that the sweep would break: steps and disk of all points, memory of the largest."""
     from tracker.scenario.forecast import broken_limits
 
-    return broken_limits(sweep_cost(points), limits, counted(len(points), "point"))
+    return broken_limits(cost, limits, counted(len(points), "point"))
 
 
 def warnings_of(points: Sequence[Point]) -> list[list[str]]:

@@ -34,7 +34,7 @@ def print_points(points: Sequence[Point], axes: Sequence[Axis]) -> None:
 
 def print_results(result: Sweep, metric: str) -> None:
     """Print the metric of every point and sampler."""
-    from tracker.runs.sweep_table import METRICS
+    from tracker.metrics.table import METRICS
 
     screen, data = console(), result.dataset
     names = [str(name) for name in data["sampler"].values]
@@ -43,7 +43,7 @@ def print_results(result: Sweep, metric: str) -> None:
         place = outcome.point.place
         cells = [_with_error(data, metric, place, n) for n in range(len(names))]
         rows.append((str(outcome.point.index), *_values(outcome.point, result.axes), *cells, outcome.state))
-    screen.print(Text(f"{result.scenario.name}: {METRICS[metric].title}"))
+    screen.print(Text(f"{result.scenario.name}: {METRICS[metric].label}"))
     print_table(screen, ("point", *(axis.address for axis in result.axes), *names, "outcome"), rows)
     print_tuning(screen, tuning_of(result, metric))
     screen.print(Text(f"{_cut(result.outcomes)}results: {result.path} (sweep.nc, sweep.png, sweep.svg, points/)"))

@@ -1,4 +1,4 @@
-"""``tracker validate``: what a scenario means and what it would cost, without running it."""
+"""``tracker validate``: tell what a scenario means and what it would cost, without running it."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tracker.scenario import Limits, Scenario
+
+MOST_ROWS = 300  # of samplers in modes: a table of thousands takes longer to print than to compute
 
 
 def validate(
@@ -65,13 +67,14 @@ def _validate(scenario: Scenario, limits: Limits, json: bool) -> None:
         points = points_of(scenario)
         of_points = warnings_of(points)
         new = [[line for line in own if line not in cautions] for own in of_points]
-        facts |= {"points": len(points), "predicted": sweep_cost(points)._asdict()}
+        cost = sweep_cost(points)
+        facts |= {"points": len(points), "predicted": cost._asdict()}
         facts["point_warnings"] = [
             {"index": point.index, "settings": dict(point.settings), "warnings": own}
             for point, own in zip(points, new, strict=True)
             if own
         ]
-        refused = sweep_refusals(points, limits)
+        refused = sweep_refusals(cost, points, limits)
     facts |= {"warnings": cautions, "refusals": refused}
     if json:
         print_json(facts)
@@ -119,13 +122,16 @@ def _print(facts: Mapping[str, Any]) -> None:
         for mode in facts["modes"]
     ]
     print_table(screen, ("mode", "cost", "global minimisers", "lowest cost", "target radius"), rows, left=3)
+    stability = facts["stability"]
     rows = [
         (s["sampler"], s["mode"], number(s["epsilon"]), ("" if s["exact"] else "about ") + number(s["limit"]), _with(s))
-        for s in facts["stability"]
+        for s in stability[:MOST_ROWS]
     ]
     unstable = any(s["stable"] is False for s in facts["switched"])
     limit = "limit of the mode alone" if unstable else "stable below"  # what is not stable as a whole is not called so
     print_table(screen, ("sampler", "mode", "epsilon", limit, "with"), rows, left=2)
+    if len(stability) > MOST_ROWS:
+        screen.print(Text(f"... and {counted(len(stability) - MOST_ROWS, 'more row')}; --json tells all"))
     whole = [(s["sampler"], _whole(s), number(s["radius"], 9), number(s["abscissa"])) for s in facts["switched"]]
     if whole:
         head = ("sampler", "switched by the chain", "second moments per step", "limit: rate")

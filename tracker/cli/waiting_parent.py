@@ -1,8 +1,8 @@
-"""A parent that only waits, so that a command ends in time even while a library computes and holds the interpreter.
+"""Run a command in a child process, so that a waiting parent can end it while a library blocks the interpreter.
 
-Python hears of a signal between two of its own instructions, and a solver may take minutes within one. So the commands that
-compute in this process, and keep nothing that must be put in order, run in a child: a process that is made before anything
-else is loaded. Who is asked to end passes that on, and ends a child that has not ended by itself soon after.
+Python handles a signal only between two of its own instructions, and a solver may take minutes within one. So commands that
+compute, and leave nothing behind that must be cleaned up, run in a child process that is started before anything else is
+loaded. When the parent gets a signal, it passes it on, and kills the child if that does not end soon.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Plain Python functions that numba may compile: `generic`, `helper` and `kernel`.
+"""Mark plain Python functions that numba may compile: `generic`, `helper` and `kernel`.
 
 This room is the only one that imports numba. Everything marked here stays an ordinary function that runs, and can be
 debugged, in the interpreter.
@@ -11,7 +11,7 @@ debugged, in the interpreter.
 The disk cache is never stale: numba looks only at a kernel's own file when it decides whether a cached binary is still
 good, so the cache folder is named by a hash of all sources of this package (but for the rooms that hold no compiled
 code), and kernels that live outside of the package, or meet a type whose implementation does, are compiled anew in each
-process. Nor is it ever trusted unseen: folder, owner and digest are checked before numba gets the bytes.
+process. The cache is never trusted blindly: folder, owner and digest are checked before numba gets the bytes.
 """
 
 from __future__ import annotations

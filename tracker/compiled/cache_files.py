@@ -1,9 +1,9 @@
-"""Compiled code on disk: beside each entry stands its digest, which is checked before anything reads the entry.
+"""Keep compiled code on disk with a digest beside each entry, and check the digest before an entry is read.
 
 Entries have numba's names: ``NAME.nbi`` tells by key which ``NAME.1.nbc``, ``NAME.2.nbc``, ... holds the code. They are
 pickles, and their code is run, so a damaged one could do anything; ``ENTRY.sha256`` is one line as of ``sha256sum``. The
-bytes that were checked are the very bytes that are used. A digest is no help against whoever can write here: that nobody
-else can is checked too, for the folder (see ``foreign``) and for each file.
+bytes that are checked are the bytes that are used. A digest does not help against somebody who can write to the folder, so
+the permissions of the folder (see ``foreign``) and of each file are checked too.
 
 Two processes may write at once: writers wait for each other, and each file appears whole, under its name, or not at all.
 """

@@ -1,4 +1,4 @@
-"""The folder of compiled code, named by a hash of everything that decides what machine code comes out."""
+"""Name the folder of compiled code by a hash of everything that the machine code depends on."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Numba's cache of a function with files that are checked: what goes wrong costs the time to compile, and nothing else.
+"""A numba cache that checks its files: a damaged entry is compiled again, and nothing else happens.
 
 Numba asks a dispatcher's cache for the code of a signature, and gives it the code that was compiled. The files, their
-names and their checks are in ``keeping``; here is what has to do with numba. Where numba has changed, nothing is kept.
+names and their checks are in ``cache_files``; this module talks to numba. Where numba has changed, nothing is kept.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Helpers that are compiled as a part of the kernel they are called from, and never on their own.
+"""Compile helpers only as part of the kernel that calls them, never on their own.
 
 Numba optimises every helper and makes machine code of it, at each depth of calls again, although only the kernel at the
 top is ever run: half of the time that a kernel takes to compile. With ``PartCompiler`` a helper stops at LLVM's

@@ -1,4 +1,4 @@
-"""Hashes of what numbers depend on: parameters by their content, functions by their code and all that it reads."""
+"""Hash what results depend on: parameters by their content, functions by their code and what it reads."""
 
 from __future__ import annotations
 

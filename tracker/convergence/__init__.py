@@ -1,4 +1,4 @@
-"""The weak-convergence check: simulation against theory, and a verdict with error rates (MATH.md sections 3 to 5, 7)."""
+"""Check weak convergence: compare simulation with theory, and give a verdict with error rates (docs/mathematics, "Verdicts")."""
 
 from __future__ import annotations
 

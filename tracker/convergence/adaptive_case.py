@@ -1,4 +1,4 @@
-"""The verdict on samplers whose S moves (see ``adaptive``)."""
+"""Judge samplers whose S moves; ``adaptive_findings`` computes what is compared."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def check(rungs: Ladder, request: Request) -> Verdict:
         raise ScenarioError([f"path: the three regimes are known for a fixed S, and {rungs.keys.kind} moves it"])
     if has_path(rungs):
         return _against_the_path(rungs, request)
-    if rungs.keys.kind == "hessian":
+    if rungs.keys.tangent:
         reason = (
             "the limit of (theta, D, S) is deterministic, and so has an independent reference, only at beta = inf in one mode "
             "from one point"

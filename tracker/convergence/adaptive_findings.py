@@ -1,8 +1,9 @@
-"""Samplers whose S moves: (theta, D, S) against the limit where it is known, and honest words where it is not.
+"""Compare (theta, D, S) of a sampler whose S moves with its limit, where the limit is known.
 
 Notes
 -----
-MATH.md section 7. Algorithm 1 at beta = inf in one mode from one point has an ODE as its limit, which ``limits.adaptive_path``
+docs/mathematics, "Adaptive path".
+Algorithm 1 at beta = inf in one mode from one point has an ODE as its limit, which ``limits.adaptive_path``
 solves; D itself is compared, because "S ascent" and "sign of E_ij" leave the same theta and S. With noise (beta < inf, several
 modes, a random start) no independent law exists: coupled levels show the order, never the limit.
 """
@@ -15,6 +16,7 @@ import numpy as np
 
 from tracker import limits
 from tracker.convergence.trials import built, rung_seed
+from tracker.costs.facts import additive_noise
 from tracker.engine import simulate
 from tracker.limits.coupled_paths import cost_hessians
 from tracker.limits.drift_field import cost_gradients
@@ -48,9 +50,7 @@ class Triple(NamedTuple):
 def has_path(ladder: Ladder) -> bool:
     """Whether the limit is the ODE of Algorithm 1."""
     scenario, keys = ladder.scenario, ladder.keys
-    return (
-        keys.kind == "hessian" and np.isinf(keys.beta) and len(scenario.modes) == 1 and not scenario.start_factor.size
-    )
+    return keys.tangent and np.isinf(keys.beta) and len(scenario.modes) == 1 and not scenario.start_factor.size
 
 
 def names(N: int) -> tuple[str, ...]:
@@ -77,10 +77,8 @@ def triple(ladder: Ladder, trials: int) -> Triple:
         bounds=keys.skew_bounds,
     )
     groups = (path.theta[0], path.tangent[0].ravel(), to_pairs(path.skew[0]))
-    noisy = bool(np.any(getattr(cost, "noise", np.zeros(0)))) or scenario.modes[0].cost not in (
-        "quadratic",
-        "polynomial",
-    )
+    F = additive_noise(cost, N)
+    noisy = F is None or bool(F.any())
     rungs = [_rung(ladder, rung, trials if noisy else 1) for rung in range(len(ladder.steps))]
     scale = np.concatenate([np.full(len(g), max(float(np.abs(g).max(initial=0.0)), 1e-12)) for g in groups])
     stderr = [r.std(axis=0, ddof=1) / np.sqrt(len(r)) if len(r) > 1 else np.zeros(r.shape[1]) for r in rungs]

@@ -1,4 +1,4 @@
-"""What a check will compute: told, and compared with its limits, before any of it begins."""
+"""Say what a check will compute, and refuse it before it begins where that is more than the limits allow."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def plan(rungs: Ladder, request: Request) -> str:
         If that is more than the limits allow.
     """
     N, X = rungs.scenario.dimension, len(rungs.scenario.modes)
-    quadratic = all(keys.cost == "quadratic" for keys in rungs.scenario.modes)
+    quadratic = rungs.scenario.quadratic
     if rungs.adaptive or not (quadratic or N <= 2):
         way = "coupled paths"
         cut, trials, _ = affordable(rungs, request.trials)
@@ -50,7 +50,8 @@ def plan(rungs: Ladder, request: Request) -> str:
     if trials * steps > request.max_steps:
         _refuse(trials, steps, request.max_steps, at_least=least)
     work = f"{'at least ' if least else ''}{trials} trials x {steps} steps = {trials * steps:.3g} steps"
-    return f"{rungs.sampler}: {way} at {len(rungs.steps)} step sizes up to T = {rungs.horizon:g}, then {work}"
+    bound = f" (at most {request.max_work:.2g} products each)" if way == "laws on a grid" else ""
+    return f"{rungs.sampler}: {way}{bound} at {len(rungs.steps)} step sizes up to T = {rungs.horizon:g}, then {work}"
 
 
 def _refuse_large_moments(N: int, X: int) -> None:

@@ -1,4 +1,4 @@
-"""The check: a ladder of step sizes, theory and trials, two verdicts reported apart."""
+"""The check behind ``tracker limit``: theory and trials at several step sizes, and two separate verdicts."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from tracker.convergence.law_bounds import bounds, law_distances, law_gap
 from tracker.convergence.rare_events import set_aside
 from tracker.convergence.trials import Engine, Tally
 from tracker.convergence.verdict import Distances, Observable, Order, Verdict
+from tracker.limits.density_means import MOST_PRODUCTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +57,7 @@ def check_limit(
     *,
     workers: int | None = None,
     max_steps: float = MOST_STEPS,
+    max_work: float = MOST_PRODUCTS,
 ) -> Verdict:
     """Check whether a sampler converges weakly to its limit, and whether the engine is that sampler.
 
@@ -64,7 +66,7 @@ def check_limit(
     sampler : str, optional
         Its name; the first of the scenario by default.
     epsilons : sequence of float, optional
-        The ladder, at least three; five halvings by default (see ``ladder``).
+        The ladder, at least three; five halvings by default (see ``step_ladder``).
     horizon : float, optional
         T; by default steps x epsilon of the scenario, or less where that takes very many steps.
     trials : int, optional
@@ -80,6 +82,8 @@ def check_limit(
         Threads; the result does not depend on it.
     max_steps : float
         Of all trials together; more is refused.
+    max_work : float
+        Products that a law on a grid may take, about 1e-9 s each; beyond, the order only is looked for.
 
     Raises
     ------
@@ -101,14 +105,14 @@ def check_limit(
         raise ValueError(f"trials: {trials} must be at least {LEAST_TRIALS}: means over fewer are not nearly normal")
     budget.refuse_at_once(trials, budget.rungs_of(epsilons, step_ladder.RUNGS), max_steps)
     rungs = step_ladder.build(scenario, sampler, epsilons, horizon, path)
-    request = Request(trials, delta, progress or (lambda *_: None), workers, max_steps)
+    request = Request(trials, delta, progress or (lambda *_: None), workers, max_steps, max_work)
     request.note(budget.plan(rungs, request))
     if rungs.adaptive:
         return adaptive_case.check(rungs, request)
     if path is not None:
         return epsilon_path.check(rungs, request)
     try:
-        exact = exact_values(rungs, request.note, delta)
+        exact = exact_values(rungs, request.note, delta, max_work)
     except OutOfReach as reason:
         return order_only.check(rungs, request, str(reason))
     return _judged(rungs, exact, request)
@@ -257,8 +261,7 @@ def _regime(rungs: Ladder, exact: Exact, done: _Trials, request: Request) -> tup
     else:
         own = done.tallies[last].mean[None] if exact.algorithm is None else exact.algorithm
         own = three_limits.totals(exact.panel, own, N)
-        three, why_not = three_limits.density_limits(
-            rungs, request.note, three_limits.totals(exact.panel, exact.limit, N)
-        )
+        known = three_limits.totals(exact.panel, exact.limit, N)
+        three, why_not = three_limits.density_limits(rungs, request.note, known, request.max_work)
     far, rates = three_limits.distances(three, own, rungs.epsilons)
     return far, rates, three_limits.left_out(why_not)

@@ -1,9 +1,11 @@
-"""What a check was asked for, beside the ladder."""
+"""The options of a check, other than the ladder."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import NamedTuple
+
+from tracker.limits.density_means import MOST_PRODUCTS
 
 Progress = Callable[[float, float, str], None]
 MOST_STEPS = 1e11  # of all trials, as for a run
@@ -14,13 +16,14 @@ class TooManySteps(ValueError):
 
 
 class Request(NamedTuple):
-    """trials : None for as many as the resolution needs; max_steps : of all trials together."""
+    """trials : None for as many as the resolution needs; max_steps : of all trials; max_work : products of a law."""
 
     trials: int | None
     resolution: float
     tell: Progress
     workers: int | None = None
     max_steps: float = MOST_STEPS
+    max_work: float = MOST_PRODUCTS
 
     def note(self, text: str) -> None:
         """Say what is going on where no steps are counted."""

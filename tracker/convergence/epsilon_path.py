@@ -1,4 +1,4 @@
-"""alpha = epsilon^P: which of the three limits, how far, and how fast. Exact laws, no simulation but for the implementation."""
+"""Judge the limit along alpha = epsilon^P by exact laws; only the implementation is judged by simulation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def check(rungs: Ladder, request: Request) -> Verdict:
     """Judge the approach to the limit that P names."""
     delta = request.resolution
-    three, own, reference, why_not = _exact(rungs, request.note)
+    three, own, reference, why_not = _exact(rungs, request.note, request.max_work)
     name, power = three_limits.expected_regime(rungs.path), three_limits.approach(rungs.path)
     limit = getattr(three, name)
     if limit is None:
@@ -81,17 +81,17 @@ def _nearer(rungs: Ladder, name: str, nearest: str) -> tuple[str, ...]:
     )
 
 
-def _exact(rungs: Ladder, tell: Callable[[str], None]) -> tuple[Three, Array, str, dict[str, str]]:
-    if all(keys.cost == "quadratic" for keys in rungs.scenario.modes):
+def _exact(rungs: Ladder, tell: Callable[[str], None], work: float) -> tuple[Three, Array, str, dict[str, str]]:
+    if rungs.scenario.quadratic:
         return (*three_limits.quadratic_limits(rungs), "moments", {})
     if rungs.scenario.dimension > 2:
         raise ScenarioError(
             ["path: exact laws are needed, and exist for quadratic costs or N = 1, 2: leave --path out"]
         )
-    own, why_not = three_limits.density_algorithm(rungs, tell)
+    own, why_not = three_limits.density_algorithm(rungs, tell, work)
     if len(own) < len(rungs.steps):
         raise ScenarioError([f"path: exact laws are needed, and {why_not}"])
-    three, missing = three_limits.density_limits(rungs, tell)
+    three, missing = three_limits.density_limits(rungs, tell, work=work)
     return three, own, "density", missing
 
 

@@ -1,8 +1,7 @@
-"""Exact values of the statistics: in the limit, and for the algorithm at each step size."""
+"""Compute the exact values of the statistics, in the limit and for the algorithm at each step size."""
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,14 @@ from scipy.linalg import expm
 
 from tracker import limits
 from tracker.convergence.statistics import Panel, Statistic, density_panel, function, moment_panel, of_law, of_moments
-from tracker.limits.density_means import algorithm_density_for_means, density_for_means, refuse_algorithm_density
+from tracker.limits.density_means import (
+    MOST_PRODUCTS,
+    OWN_SHARE,
+    algorithm_density_for_means,
+    density_for_means,
+    refuse_algorithm_density,
+)
+from tracker.limits.spectral import TooMuchWork
 from tracker.scenario import initial_law
 
 if TYPE_CHECKING:
@@ -26,10 +32,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-CELLS = 120  # of finite volumes along each axis, N = 2, where Fourier series do not resolve a law
-AGREEMENT = {1: 1e-4, 2: 1e-2}  # of the means of two grids, in units of the resolution: N = 1 is cheap
-ENOUGH = 0.1  # of the resolution: the error of a mean of cells, or of a law that is only looked at from afar
-FROM_AFAR = 1e8  # values of the right-hand side of such a law, some 3 s
+AGREEMENT = {1: 1e-4, 2: 2e-2}  # error of a mean, in units of the resolution: trials see 0.2 of it, and N = 1 is cheap
+ENOUGH = 0.1  # of the resolution: the error of a mean of a law that is only looked at from afar
+FROM_AFAR = 0.2  # of the work allowed is allowed for such a law
 FAINT = 1e-2  # a statistic of a rare mode is looked at in units of this share of its spread over all modes, or its own
 MOST_KERNEL_STEPS = 8192  # of the sampler's own law; beyond, simulation is the cheaper way
 
@@ -63,7 +68,9 @@ class OutOfReach(ValueError):
     """No independent law of the limit; the message says why."""
 
 
-def exact_values(ladder: Ladder, tell: Callable[[str], None], resolution: float = 0.05) -> Exact:
+def exact_values(
+    ladder: Ladder, tell: Callable[[str], None], resolution: float = 0.05, work: float = MOST_PRODUCTS
+) -> Exact:
     """Return the exact values, by moments if the costs are quadratic, else by densities as fine as the resolution asks.
 
     Raises
@@ -71,7 +78,7 @@ def exact_values(ladder: Ladder, tell: Callable[[str], None], resolution: float 
     OutOfReach
         Where neither is possible.
     """
-    if all(keys.cost == "quadratic" for keys in ladder.scenario.modes):
+    if ladder.scenario.quadratic:
         try:
             return _by_moments(ladder)
         except ValueError as error:
@@ -79,7 +86,7 @@ def exact_values(ladder: Ladder, tell: Callable[[str], None], resolution: float 
     if ladder.scenario.dimension > 2:
         N = ladder.scenario.dimension
         raise OutOfReach(f"costs that are not quadratic have an exact law here for N = 1 and 2 only, and N = {N}")
-    return _by_density(ladder, tell, resolution)
+    return _by_density(ladder, tell, resolution, work)
 
 
 # --- quadratic costs
@@ -134,14 +141,14 @@ def stay_algorithm(ladder: Ladder, rung: int) -> Array:
 # --- other costs, N = 1 and 2
 
 
-def _by_density(ladder: Ladder, tell: Callable[[str], None], resolution: float) -> Exact:
+def _by_density(ladder: Ladder, tell: Callable[[str], None], resolution: float, work: float) -> Exact:
     scenario, T = ladder.scenario, ladder.horizon
     panel = density_panel(scenario.dimension, _names(scenario), halves=ladder.halves)
     tell("computing the limit's law")
     times = [T / 2, T]
-    law = limit_law(ladder.at(len(ladder.steps) - 1), ladder.sampler, times, panel, resolution)
+    law = limit_law(ladder.at(len(ladder.steps) - 1), ladder.sampler, times, panel, resolution, work)
     limit = of_law(panel, law, stay_limit(ladder))
-    laws, why_not = algorithm_laws(ladder, tell, law.box if law.smooth else None)
+    laws, why_not = algorithm_laws(ladder, tell, law.box, work)
     own = np.array([of_law(panel, each, stay_algorithm(ladder, rung)) for rung, each in enumerate(laws)])
     complete = len(laws) == len(ladder.steps)
     return Exact("density", panel, limit, own if complete else None, own[0] if len(own) else None, why_not, law, laws)
@@ -153,47 +160,30 @@ def limit_law(
     times: list[float],
     panel: Panel,
     resolution: float = 0.05,
-    near: Law | None = None,
+    work: float = MOST_PRODUCTS,
     *,
     precise: bool = True,
 ) -> Law:
-    """The law of the limit: by Fourier series where they resolve the statistics, else by finite volumes where those do.
+    """The law of the limit, as fine as the statistics need.
 
-    near : a law that is like it, whose grid is the first to be tried; without ``precise`` a tenth of the resolution will do
+    Without ``precise`` a tenth of the resolution will do.
 
     Raises
     ------
     OutOfReach
-        If there is no such law, it does not fit into its box, or no method resolves it.
+        If there is no such law, it does not fit into a box, or it is too much work.
     """
-    allowed, work = resolution * AGREEMENT[scenario.dimension], None
+    allowed = resolution * AGREEMENT[scenario.dimension]
     if not precise:
-        allowed, work = resolution * ENOUGH, FROM_AFAR
-    known = near.coarse if near is not None and near.smooth else None
-    points = len(known.axes[0]) if known is not None else None
+        allowed, work = resolution * ENOUGH, FROM_AFAR * work
     try:
         return density_for_means(
-            scenario, sampler, times, lambda fine, coarse: _apart(panel, fine, coarse), allowed, points, work
+            scenario, sampler, times, lambda fine, coarse: _apart(panel, fine, coarse), allowed, work
         )
+    except TooMuchWork as error:
+        raise OutOfReach(f"{error}; --max-work allows more") from error
     except ValueError as error:
-        why_not = str(error)
-    if not precise and scenario.dimension == 2:
-        raise OutOfReach(why_not)  # cells would take as long again, for a distance that nothing is judged by
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # said below, as a reason
-        try:
-            law = limits.density(scenario, sampler, times, cells=CELLS if scenario.dimension == 2 else None)
-        except ValueError as error:
-            raise OutOfReach(str(error)) from error
-    if law.box_too_small:
-        raise OutOfReach(f"{why_not}; and finite volumes do not fit into a box that can be computed")
-    off = _error_of_cells(panel, law)
-    if not off <= ENOUGH * resolution:
-        raise OutOfReach(
-            f"{why_not}; and {len(law.axes[0])} cells a side are too coarse: a statistic is known to {off:.2g} of its standard "
-            f"deviations only, and {ENOUGH * resolution:.2g} are asked for"
-        )
-    return law
+        raise OutOfReach(str(error)) from error
 
 
 def _apart(panel: Panel, fine: Law, coarse: Law) -> float:
@@ -201,17 +191,6 @@ def _apart(panel: Panel, fine: Law, coarse: Law) -> float:
     nothing = np.zeros(len(panel.modes))  # what the chain alone decides is no matter of grids
     gap = np.abs(of_law(panel, fine, nothing) - of_law(panel, coarse, nothing))
     return float(np.max(gap / [_spread(s, fine) for s in panel.all], initial=0.0))
-
-
-def _error_of_cells(panel: Panel, law: Law) -> float:
-    """The largest estimated error of a statistic, in its standard deviations."""
-    found = [0.0]
-    for s in panel.all:
-        if s.kind in ("stay", "probability"):
-            continue  # the chain alone decides, and cells keep it exactly
-        error = law.expectation_error(lambda *theta, s=s: function(s, theta), s.mode)[0 if s.early else -1]
-        found.append(float(error) / _spread(s, law))
-    return max(found)
 
 
 def _spread(s: Statistic, law: Law) -> float:
@@ -229,17 +208,17 @@ def _spread(s: Statistic, law: Law) -> float:
 
 
 def algorithm_laws(
-    ladder: Ladder, tell: Callable[[str], None], box: Array | None = None
+    ladder: Ladder, tell: Callable[[str], None], box: Array | None = None, work: float = MOST_PRODUCTS
 ) -> tuple[tuple[Law, ...], str]:
     """The algorithm's own law at T / 2 and T, from the largest step down as far as it is within reach, and why no further.
 
-    box : one that holds the limit's law, to begin with
+    box : one that holds the limit's law, to begin with; work : of which the laws of all steps may take OWN_SHARE
     """
     found: list[Law] = []
-    reason = ""
+    reason, left = "", OWN_SHARE * work
     if box is not None and len(box) == 2:
         # Only the whole ladder is of use beyond the largest step, so one that is out of reach is refused before the others.
-        reason = _out_of_reach(ladder, box)
+        reason = _out_of_reach(ladder, box, left)
         ladder = replace(ladder, steps=ladder.steps[:1]) if reason else ladder
     for rung, n in enumerate(ladder.steps):
         epsilon = ladder.epsilons[rung]
@@ -247,19 +226,20 @@ def algorithm_laws(
             return tuple(found), f"{n} steps of the algorithm's own law are more than {MOST_KERNEL_STEPS}"
         tell(f"computing the algorithm's law at epsilon = {epsilon:g}")
         try:
-            law = algorithm_density_for_means(ladder.at(rung), ladder.sampler, [n // 2, n], box)
+            law = algorithm_density_for_means(ladder.at(rung), ladder.sampler, [n // 2, n], box, left)
         except ValueError as error:
             return tuple(found), f"at epsilon = {epsilon:g}: {error}"
         box = law.box
+        left -= refuse_algorithm_density(ladder.at(rung), ladder.sampler, n, box, np.inf)
         found.append(law)
     return tuple(found), reason
 
 
-def _out_of_reach(ladder: Ladder, box: Array) -> str:
+def _out_of_reach(ladder: Ladder, box: Array, left: float) -> str:
     """Why the algorithm's own law on this box is too much work at some rung; nothing where it is not."""
     for rung, n in enumerate(ladder.steps):
         try:
-            refuse_algorithm_density(ladder.at(rung), ladder.sampler, n, box)
+            left -= refuse_algorithm_density(ladder.at(rung), ladder.sampler, n, box, left)
         except ValueError as error:
             return f"at epsilon = {ladder.epsilons[rung]:g}: {error}"
     return ""

@@ -1,8 +1,9 @@
-"""Errors extrapolated to epsilon = 0, and whether they are 0.
+"""Extrapolate errors to epsilon = 0, and test whether they vanish there.
 
 Notes
 -----
-MATH.md section 4. d_l = algorithm at epsilon_l - limit; least squares d = a + b epsilon + c epsilon^2, and a is the
+docs/mathematics, "Limit verdict".
+d_l = algorithm at epsilon_l - limit; least squares d = a + b epsilon + c epsilon^2, and a is the
 discrepancy. With q the 99 % quantile of max |N(0, corr)|:
 
     rejected      max_j |a_j| / se_j > q; this comes first
@@ -113,7 +114,7 @@ def judge_sampled(
         return Judged("rejected", discrepancy, uncertainty, reached, z, None)
     if reached < delta:
         return Judged("confirmed", discrepancy, uncertainty, reached, z, None)
-    # where R* is reached already, the discrepancy lies between: half of delta is the next thing to ask
+    # R* trials were made and did not decide: the discrepancy is close to delta. Four times R* would decide at delta / 2.
     return Judged("inconclusive", discrepancy, uncertainty, reached, z, needed if needed > trials else 4 * needed)
 
 

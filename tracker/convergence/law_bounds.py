@@ -1,8 +1,9 @@
-"""N = 1: distances between whole laws, exact between the algorithm and the limit, with confidence for simulated trials.
+"""Distances between laws for N = 1: exact ones of the algorithm, and bounds with confidence from trials.
 
 Notes
 -----
-MATH.md section 4. The pairs (mode, theta), ordered by mode and then by theta, have one distribution function on a totally
+docs/mathematics, "Distances between laws".
+The pairs (mode, theta), ordered by mode and then by theta, have one distribution function on a totally
 ordered set; so the band of Dvoretzky, Kiefer, Wolfowitz and Massart, sqrt(log(2/a) / (2R)), holds at every R and sees errors of
 the mode too. For W1 of theta the triangle inequality gives |W1(F_n, F) - W1(F_eps, F)| <= W1(F_n, F_eps), whose quantile is
 found by resampling from F. Both are weak against a wrong noise level: the moments decide, these bound.
@@ -16,6 +17,7 @@ import numpy as np
 
 from tracker.convergence.verdict import Bound, LawDistance, LawGap
 from tracker.limits.grid_law import ks, w1
+from tracker.metrics.wasserstein import w1_on_grid, w1_quantile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,8 +31,6 @@ if TYPE_CHECKING:
 
 CONFIDENCE, SURE = 0.05, 0.001  # of the statement; of a rejection, of whose 1 % the other tests have the rest
 POINTS = 8001  # of the grid on which distribution functions are compared
-RESAMPLES, RESAMPLED = 400, 4000  # samples, and trials in each: the quantile scales with 1 / sqrt(trials)
-RESAMPLE_SEED = 20_171
 FIGURE_POINTS, EMPTY = 400, 1e-4
 ALLOWANCE = 2.0  # times the exact distance: further away than this, and surely so, is wrong
 
@@ -82,22 +82,6 @@ def sample_ks(theta: Array, mode: NDArray[np.int64], law: Law) -> float:
     return worst
 
 
-def sample_w1(theta: Array, F: Array, x: Array) -> float:
-    """W1 between trials and the law with distribution function F at the points x."""
-    empirical_F = np.searchsorted(np.sort(theta), x, side="right") / len(theta)
-    outside = np.maximum(x[0] - theta, 0.0).mean() + np.maximum(theta - x[-1], 0.0).mean()
-    return float(np.abs(empirical_F - F).sum() * (x[1] - x[0]) + outside)
-
-
-def w1_quantile(F: Array, x: Array, trials: int) -> float:
-    """The 95 % quantile of W1(F_n, F) for n = ``trials``."""
-    rng = np.random.default_rng(RESAMPLE_SEED)
-    rising = np.maximum.accumulate(F / F[-1])
-    size = min(trials, RESAMPLED)
-    found = [sample_w1(np.interp(rng.random(size), rising, x), F, x) for _ in range(RESAMPLES)]
-    return float(np.quantile(found, 1.0 - CONFIDENCE)) * float(np.sqrt(size / trials))
-
-
 def bounds(tally: Tally, exact: Exact, epsilon: float, delta: float) -> tuple[Bound, ...]:
     """KS and W1 from the trials at the smallest epsilon to the limit, with what they prove."""
     if exact.law is None or len(exact.law.box) != 1 or not tally.theta.size:
@@ -112,7 +96,7 @@ def bounds(tally: Tally, exact: Exact, epsilon: float, delta: float) -> tuple[Bo
     band, sure = (float(np.sqrt(np.log(2.0 / a) / (2.0 * R))) for a in (CONFIDENCE, SURE))
     total = F.sum(axis=0)
     ks_bound = Bound("ks", epsilon, R, found, band, found + band, own_ks, _word(found, band, sure, own_ks, delta))
-    distance, width = sample_w1(tally.theta, total, x), w1_quantile(total, x, R)
+    distance, width = w1_on_grid(tally.theta, x, total), w1_quantile(x, total, R)
     unit = float(np.std(tally.theta))
     word: Word = "confirmed" if distance + width < delta * unit else "inconclusive"
     return ks_bound, Bound("w1", epsilon, R, distance, width, distance + width, own_w1, word)

@@ -1,8 +1,9 @@
-"""The order of convergence: fitted over the ladder, and what the same fit gives for the exact errors.
+"""Fit the order of convergence over the ladder, to simulated errors and to exact ones.
 
 Notes
 -----
-MATH.md section 3. Over a finite ladder the slope of an error b epsilon + c epsilon^2 + ... is not 1, so an estimate is compared
+docs/mathematics, "Order of convergence".
+Over a finite ladder the slope of an error b epsilon + c epsilon^2 + ... is not 1, so an estimate is compared
 with the slope of the exact errors over the same ladder with the same weights. Exact errors: least squares of log |e| against
 log epsilon. Simulated errors, which may be lost in noise or change sign: d_l = b epsilon_l^p by weighted least squares in
 (b, p); the interval holds every p whose sum of squares is within 3.84 of the least (95 %).

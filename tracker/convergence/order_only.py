@@ -1,8 +1,9 @@
-"""Where no independent law of the limit exists: the order by coupled levels, and nothing more.
+"""Estimate only the order, by coupled levels, where no independent law of the limit is known.
 
 Notes
 -----
-MATH.md section 3, caution (ii): level differences converge with slope 1 to whatever limit the code has, right or wrong. So no
+docs/mathematics, "Coupling", caution (ii).
+Level differences converge with slope 1 to whatever limit the code has, right or wrong. So no
 verdict comes from here but ``unavailable``: order only, limit not independently validated.
 """
 
@@ -21,6 +22,7 @@ from tracker.convergence.step_ladder import LEAST_RUNGS
 from tracker.convergence.trials import Engine
 from tracker.convergence.verdict import Distances, Observable, Order, Verdict
 from tracker.limits.coupled_levels import LIMIT_CELLS, coupled_together
+from tracker.limits.drift_field import NUMBERS, numbers_of
 from tracker.scenario import ScenarioError
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ TRIALS = 4000  # for each level, at most
 LEAST_TRIALS = 100  # or the finest levels are left out
 # Work of coupled paths, some 10 s: a step of all trials together takes as long as OVERHEAD trials do, and a trial longer by
 # one trial of a small cost for every NUMBERS that its cost, and its S, are made of.
-MOST_WORK, OVERHEAD, NUMBERS = 3e7, 700, 300
+MOST_WORK, OVERHEAD = 3e7, 700
 MOST_COORDINATES = 3  # of theta, and of D and S, whose order is shown
 STATEMENT = "order only, limit not independently validated"
 
@@ -156,12 +158,8 @@ def affordable(rungs: Ladder, trials: int | None) -> tuple[Ladder, int, list[str
 
 def _numbers(rungs: Ladder) -> int:
     """How many numbers the largest cost, and S with its D, are made of: a step looks at each of them."""
-
-    def size(part: Any) -> int:
-        return sum(map(size, part)) if isinstance(part, tuple) else int(np.size(part))
-
     N = rungs.scenario.dimension
-    return max(size(mode.build()) for mode in rungs.scenario.modes) + (N**3 if rungs.adaptive else N**2)
+    return max(numbers_of(mode.build()) for mode in rungs.scenario.modes) + (N**3 if rungs.adaptive else N**2)
 
 
 def _observable(rungs: Ladder, name: str, found: Any) -> Observable:
@@ -209,7 +207,7 @@ def own_law(rungs: Ladder, request: Request) -> tuple[Array | None, str]:
         return None, f"a {rungs.keys.kind} sampler moves its S"
     if N > 2:
         return None, f"it is computed for N = 1 and 2, and N = {N}"
-    laws, why_not = algorithm_laws(replace(rungs, steps=rungs.steps[:1]), request.note)
+    laws, why_not = algorithm_laws(replace(rungs, steps=rungs.steps[:1]), request.note, work=request.max_work)
     if not laws:
         return None, why_not
     panel = density_panel(N, tuple(mode.name for mode in rungs.scenario.modes), halves=rungs.halves)

@@ -1,4 +1,4 @@
-"""Statistics of events too rare for the trials at hand are shown, not tested: their means are not nearly normal."""
+"""Exclude statistics of rare events from the tests: with few events a mean is not nearly normal. They are shown."""
 
 from __future__ import annotations
 

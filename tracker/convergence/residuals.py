@@ -1,4 +1,4 @@
-"""Residuals: what the engine adds to theta at every step, in the unit of the noise that the algorithm has there.
+"""Residuals of single steps: what a step adds to the drift, divided by the noise that the algorithm should have.
 
 Notes
 -----
@@ -12,7 +12,7 @@ are independent standard normals, whatever the costs, the dimension and the path
 engine must agree with the algorithm to rounding. The modes are a Markov chain with matrix I + alpha Q, independent of the noise,
 and the start has its own Gaussian law.
 
-Here paths become sums over trials, so that memory does not grow with the trials; ``step_tests`` judges the sums.
+This module turns paths into sums over trials, so that memory does not grow with the trials; ``step_tests`` judges the sums.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tracker.chain import age_edges, exit_probability
-from tracker.limits.drift_field import FIXED_SKEW, Field, read_field
+from tracker.limits.drift_field import Field, read_field
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,10 +125,13 @@ def step_law(ladder: Ladder, rung: int = 0) -> StepLaw:
     NoLaw
         For a sampler that is not of this form, noise that comes from data, and paths too long to be looked at step by step.
     """
-    kind, scenario = ladder.keys.kind, ladder.at(rung)
-    if kind not in FIXED_SKEW:
-        moving = "adapts its noise" if kind == "tempered" else "moves its S"
-        raise NoLaw(f"a {kind} sampler {moving}, so the law of its next step is not that of theta and the mode alone")
+    keys, scenario = ladder.keys, ladder.at(rung)
+    if keys.adapts:
+        raise NoLaw(
+            f"a {keys.kind} sampler moves {keys.adapts}, so the law of its next step is not that of theta and the mode alone"
+        )
+    if not keys.euler:
+        raise NoLaw(f"the law of a step is not known for the kind {keys.kind}")
     if path_floats(scenario) > MOST_FLOATS:
         raise NoLaw(f"{scenario.steps} steps in {scenario.dimension} dimensions are too many to be kept one by one")
     field = read_field(scenario, ladder.sampler, "residuals", "no law of a step is known")

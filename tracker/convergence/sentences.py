@@ -1,4 +1,4 @@
-"""A verdict in sentences."""
+"""Write a verdict in sentences."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The ladder of step sizes, and the scenario at each of its rungs.
+"""Choose the ladder of step sizes, and build the scenario at each of them.
 
-Defaults (DESIGN section 4): five step sizes, each half the one before, the first at most
+Defaults (docs/architecture, "Defaults of the limit check"): five step sizes, each half the one before, the first at most
 
     min(T / 8, a quarter of the stability limit, 1 / (2 ratio max|q_ii|)),
 
@@ -28,7 +28,6 @@ RUNGS, LEAST_RUNGS = 5, 3
 LEAST_STEPS, MOST_STEPS = 8, 64  # of the largest step: at least, and by default at most
 WHOLE = 1e-9
 SMALLEST_STEP = 1e-18  # the steps of a unit of time must fit into 64 bits
-MOVING = ("hessian", "spsa", "two-timescale-spsa", "wandering")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +68,7 @@ class Ladder:
     @property
     def adaptive(self) -> bool:
         """Whether S moves."""
-        return self.keys.kind in MOVING
+        return self.keys.skew_is == "moving"
 
     def alpha(self, rung: int) -> float:
         """The chain's step at a rung; 0 without a chain."""

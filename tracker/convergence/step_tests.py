@@ -1,4 +1,4 @@
-"""Does every step of the engine have the law of the algorithm's step? Statistics of residuals, jumps and starts, and what they see.
+"""Test whether single steps of the engine have the right law, and compute which faults the tests would have found.
 
 Notes
 -----

@@ -1,8 +1,9 @@
-"""Which of the three limits: distances from the algorithm to the frozen, the switched and the averaged one.
+"""Compute the distances from the algorithm to the frozen, the switched and the averaged limit.
 
 Notes
 -----
-MATH.md section 5. The distance is the largest difference in E theta and the upper triangle of E theta theta' at T. Along
+docs/mathematics, "Three regimes".
+The distance is the largest difference in E theta and the upper triangle of E theta theta' at T. Along
 alpha = epsilon^P the limit is frozen for P > 1, switched with ratio 1 for P = 1 and averaged for P < 1; the distance to it shrinks
 as epsilon^|1 - P|, or as epsilon where that is faster. All by exact laws, no simulation: for P = 1/2 a distance of 1e-3 needs
 an epsilon of 5e-7.
@@ -19,6 +20,7 @@ from tracker.chain import stationary_law
 from tracker.convergence.exact_values import OutOfReach, algorithm_laws, limit_law
 from tracker.convergence.statistics import Panel, Statistic, of_law
 from tracker.convergence.verdict import Distances
+from tracker.limits.density_means import MOST_PRODUCTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tracker.convergence.step_ladder import Ladder
-    from tracker.limits.grid_law import Law
     from tracker.scenario import Scenario
 
     Array = NDArray[np.float64]
@@ -86,28 +87,27 @@ def quadratic_limits(ladder: Ladder) -> tuple[Three, Array]:
     return Three(*three), np.array(own)
 
 
-def density_limits(ladder: Ladder, tell: Callable[[str], None], known: Array | None = None) -> Others:
+def density_limits(
+    ladder: Ladder, tell: Callable[[str], None], known: Array | None = None, work: float = MOST_PRODUCTS
+) -> Others:
     """The three limits of other costs, N = 1, 2; the averaged one for polynomials in the same variables.
 
     Where the switched one is ``known`` already, the others are only looked at from afar: a tenth of the resolution will do.
     """
     panel = total_panel(ladder.scenario.dimension, ())
     scenario, name = ladder.scenario, ladder.sampler
-    near: Law | None = None
     why_not: dict[str, str] = {}
 
     def values(changed: Scenario | None, which: str) -> Array | None:
-        nonlocal near
         if changed is None:
             why_not[which] = "the average of these costs is no polynomial in the same variables"
             return None
         tell(f"computing the {which} limit")
         try:
-            law = limit_law(changed, name, [ladder.horizon], panel, near=near, precise=known is None)
+            law = limit_law(changed, name, [ladder.horizon], panel, work=work, precise=known is None)
         except OutOfReach as reason:
             why_not[which] = str(reason)
             return None
-        near = law
         return of_law(panel, law, np.zeros(0))
 
     chain = scenario.chain
@@ -131,19 +131,17 @@ def left_out(why_not: dict[str, str]) -> list[str]:
 
 def averaged_scenario(scenario: Scenario) -> Scenario | None:
     """Return the scenario with the one cost sum_i pi_i C_i; None where it cannot be written down."""
-    modes = scenario.modes
-    alike = {(keys.cost, getattr(keys, "variables", None), getattr(keys, "basis", None)) for keys in modes}
-    if scenario.chain is None or len(alike) > 1 or modes[0].cost != "polynomial":
+    if scenario.chain is None:
         return None
     pi = stationary_law(np.array(scenario.chain.Q))
-    formula = " + ".join(f"{float(p):.17f}*({keys.formula})" for p, keys in zip(pi, modes, strict=True))  # type: ignore[attr-defined]
-    return scenario.replace(modes=[modes[0].model_copy(update={"formula": formula})], chain=None)
+    average = scenario.modes[0].average(pi.tolist(), scenario.modes)
+    return None if average is None else scenario.replace(modes=[average], chain=None)
 
 
-def density_algorithm(ladder: Ladder, tell: Callable[[str], None]) -> tuple[Array, str]:
+def density_algorithm(ladder: Ladder, tell: Callable[[str], None], work: float) -> tuple[Array, str]:
     """The algorithm at the rungs within reach, (rungs, J), by its own law, and why not at all of them."""
     panel = total_panel(ladder.scenario.dimension, ())
-    laws, why_not = algorithm_laws(ladder, tell)
+    laws, why_not = algorithm_laws(ladder, tell, work=work)
     return np.array([of_law(panel, law, np.zeros(0)) for law in laws]), why_not
 
 

@@ -1,4 +1,4 @@
-"""Trials by the engine's own kernels, rung by rung: only sums are kept, so memory does not grow with the trials."""
+"""Simulate the trials of a check, one step size after another, and keep sums only, so that memory stays bounded."""
 
 from __future__ import annotations
 

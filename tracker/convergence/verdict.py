@@ -1,4 +1,4 @@
-"""What a check found: the fields of ``tracker limit --json`` (DESIGN section 4), and the same for people.
+"""The result of a check: the fields that ``tracker limit --json`` prints (docs/architecture, "What a run leaves").
 
 Verdicts are ``confirmed``, ``rejected``, ``inconclusive`` or ``unavailable`` (no exact law to compare with).
 """

@@ -6,7 +6,9 @@ To add a family, write one file (``quadratic.py`` is the pattern):
 2. ``value`` and ``gradient`` registered for it on the generic functions of ``base.py`` as plain loops that numba can
    compile; ``hessian`` for Algorithm 1; ``observation_size`` and ``observe`` if steps see random observations, and then
    ``expected`` and ``expected_gradient`` unless z = 0 gives them;
-3. its keys: a subclass of ``CostKeys`` with ``cost: Literal["<name>"]``, ``dimension`` and ``build``;
+3. what it knows of itself, on those of ``facts.py``, where the default answer says less than it could;
+4. its keys, each with a sentence that explains it: a subclass of ``CostKeys`` with ``cost: Literal["<name>"]``,
+   ``dimension`` and ``build``, and whatever else of ``CostKeys`` has a better answer;
 
 then one line in ``COSTS``, and one example in the table of ``tests/test_costs.py``, which checks the rest.
 """

@@ -1,24 +1,26 @@
-"""The contract of a cost: what a sampler may ask of it, and what the engine asks.
+"""The contract of a cost: the functions that samplers, the engine and theory call.
 
 A cost is a ``NamedTuple`` of parameters (floats and C-contiguous arrays, which all threads share and nobody writes to).
 ``value``, ``gradient`` and, for Algorithm 1, ``hessian`` are registered for its type; all else has a default. At step k the
 cost hands out an observation z, and c(theta, z) is unbiased: E c(theta, z) = C(theta), the ``expected`` cost.
+What theory may know of a cost it asks in ``facts.py``; nobody asks for a type.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
+from pydantic import Field
 
 from tracker.compiled import generic, helper
 from tracker.keys import Keys, Matrix, Name, Number, Positive, symmetric
 from tracker.streams import draw_normals
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array, Words
 
 
 SELDOM = 17  # steps between two looks at a cost that takes long: few enough for averages, a prime against accidents
@@ -45,7 +47,7 @@ def observation_size(cost: Any) -> int:  # type: ignore[empty-body]
 
 
 @generic
-def observe(cost: Any, k: int, count: int, stream: NDArray[np.uint64], out: Array) -> None:
+def observe(cost: Any, k: int, count: int, stream: Words, out: Array) -> None:
     """Write the observations of steps k, ..., k + count - 1 to the rows of ``out`` (>= count, >= observation_size)."""
 
 
@@ -62,6 +64,11 @@ def expected_gradient(cost: Any, theta: Array, out: Array) -> None:
 @generic
 def correct(cost: Any, theta: Array) -> float:  # type: ignore[empty-body]
     """Return the share of the labels that theta gets right, a tie being half right; 0 where there are none."""
+
+
+@generic
+def classes(cost: Any) -> int:  # type: ignore[empty-body]
+    """Return how many different labels ``correct`` looks at; 0 where the cost classifies nothing (interpreted only)."""
 
 
 @generic
@@ -114,7 +121,7 @@ def _no_observation(cost: Any) -> int:
 
 
 @observe.register(object)
-def _observe_nothing(cost: Any, k: int, count: int, stream: NDArray[np.uint64], out: Array) -> None:
+def _observe_nothing(cost: Any, k: int, count: int, stream: Words, out: Array) -> None:
     return
 
 
@@ -131,6 +138,11 @@ def _gradient_at_zero(cost: Any, theta: Array, out: Array) -> None:
 @correct.register(object)
 def _nothing_to_get_right(cost: Any, theta: Array) -> float:
     return 0.0
+
+
+@classes.register(object)
+def _no_labels(cost: Any) -> int:
+    return 0
 
 
 @cost_every.register(object)
@@ -160,10 +172,6 @@ def _only_itself(cost: Any, point: Array) -> Array:
 
 
 @stored_observations.register(object)
-def _not_stored(cost: Any) -> None:
-    return None
-
-
 @known_minimisers.register(object)
 def _unknown(cost: Any) -> None:
     return None
@@ -191,7 +199,7 @@ def noise_factor(covariance: Array) -> Array:
 
 
 @helper
-def observe_noise(factor: Array, count: int, stream: NDArray[np.uint64], out: Array) -> None:
+def observe_noise(factor: Array, count: int, stream: Words, out: Array) -> None:
     """Write ``count`` draws of z = factor n, n standard normal, to the rows of ``out``."""
     size, rank = factor.shape
     n = np.empty(count * rank)
@@ -210,17 +218,22 @@ def observe_noise(factor: Array, count: int, stream: NDArray[np.uint64], out: Ar
 class Target(Keys):
     """The set around the minimisers that counts as re-acquired."""
 
-    radius: Positive
+    radius: Positive = Field(description="how near to a global minimiser counts as re-acquired")
 
 
 class CostKeys(Keys):
-    """The keys that every [[modes]] table has; ``files`` are those that name a data file beside the scenario."""
+    """The keys that every [[modes]] table has, and what they tell before anything is built.
+
+    ``files`` are the keys that name a data file beside the scenario.
+    """
 
     files: ClassVar[tuple[str, ...]] = ()
 
     name: Name
     cost: str
-    target: Target | None = None
+    target: Target | None = Field(
+        default=None, description="the set around the minimisers that counts as re-acquired: { radius = r }"
+    )
 
     @property
     def dimension(self) -> int:
@@ -231,9 +244,38 @@ class CostKeys(Keys):
         """Return the parameters for the kernels."""
         raise TypeError("a family of costs builds its parameters")
 
+    @property
+    def quadratic(self) -> bool:
+        """Whether ``as_quadratic`` knows what is built."""
+        return False
+
+    @property
+    def has_hessian(self) -> bool:
+        """Whether ``hessian`` is registered for what is built."""
+        return True
+
+    @property
+    def period(self) -> int:
+        """After how many steps the observations repeat themselves; 1 where they never do."""
+        return 1
+
+    def average(self, weights: Sequence[float], modes: Sequence[CostKeys]) -> CostKeys | None:  # noqa: ARG002
+        """Return the mode whose cost is sum_i weights[i] C_i of ``modes``; None where the family cannot write it down."""
+        return None
+
+    def draw_from_prior(self, rng: np.random.Generator) -> tuple[Array, Self] | None:  # noqa: ARG002
+        """Return a parameter drawn from the prior, and the same mode with data drawn from it; None without a prior."""
+        return None
+
     def search_size(self) -> int:
         """Return how many terms a gradient looks at while minimisers are searched for; 0 where they need no search."""
         return 0
+
+
+GradientNoise = Annotated[
+    Number | Matrix | None,
+    Field(description="the covariance of the gradient noise, or one variance for all coordinates"),
+]
 
 
 def noise_covariance(noise: Number | Matrix | None, dimension: int) -> Array:

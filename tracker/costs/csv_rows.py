@@ -1,7 +1,7 @@
-"""Data files beside a scenario: comma-separated numbers under a row of names, read as strictly as a stranger's file deserves.
+"""Read data files beside a scenario: comma-separated numbers under a row of names. Anything else is refused.
 
-A ``DataFile`` is the name that a scenario file gives, together with what the file holds; it goes wherever the name goes (a
-changed scenario, another process), so that a scenario never depends on a folder again once it is read.
+A ``DataFile`` is the name that a scenario file gives together with the content of the file. Changed copies of the scenario and
+other processes get both, so that a scenario does not depend on a folder any more once it is read.
 """
 
 from __future__ import annotations
@@ -24,16 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array
 
 LARGEST_DATA = 10_000_000  # bytes
 MOST_COLUMNS = 1000
 MOST_NUMBERS = 600_000  # rows x columns
 SHOWN = 30  # characters of a cell in a message
 UNREAD = (
-    "is looked for beside the scenario file, but this scenario comes from no file: give costs.table.read_data(path)"
+    "is looked for beside the scenario file, but this scenario comes from no file: give costs.csv_rows.read_data(path)"
 )
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}\.csv")

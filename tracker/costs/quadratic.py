@@ -3,7 +3,7 @@
 Notes
 -----
 c(theta, z) = C(theta) + z'theta, z ~ N(0, Sigma), so that value and gradient agree:
-grad c = H (theta - m) + z. MATH.md section 1 gives every moment of the samplers on such costs.
+grad c = H (theta - m) + z. Every moment of the samplers on such costs is known: docs/mathematics, "Exact moments".
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from tracker.costs.base import (
     SELDOM,
     CostKeys,
+    GradientNoise,
     cost_every,
     expected,
     gradient,
@@ -28,12 +29,11 @@ from tracker.costs.base import (
     observe_noise,
     value,
 )
-from tracker.keys import Matrix, Number, Vector, symmetric, together
+from tracker.costs.facts import ReducedLaw, additive_noise, constant_curvature, reduced_law
+from tracker.keys import Matrix, Vector, symmetric, together
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array, Words
 
 
 FEW = 2  # coordinates, with which a value takes less than a tenth of a step
@@ -91,7 +91,7 @@ def _observation_size(cost: Quadratic) -> int:
 
 
 @observe.register(Quadratic)
-def _observe(cost: Quadratic, k: int, count: int, stream: NDArray[np.uint64], out: Array) -> None:
+def _observe(cost: Quadratic, k: int, count: int, stream: Words, out: Array) -> None:
     observe_noise(cost.noise, count, stream, out)
 
 
@@ -105,13 +105,31 @@ def _known_minimisers(cost: Quadratic) -> Array:
     return cost.minimum[np.newaxis].copy()
 
 
+@constant_curvature.register(Quadratic)
+def _constant_curvature(cost: Quadratic) -> Array:
+    return np.asarray(cost.curvature)
+
+
+@additive_noise.register(Quadratic)
+def _additive_noise(cost: Quadratic, dimension: int) -> Array:
+    return np.asarray(cost.noise)
+
+
+@reduced_law.register(Quadratic)
+def _gaussian(cost: Quadratic, beta: float, depth: float) -> ReducedLaw:
+    """exp(-beta C) is N(m, (beta H)^-1): nothing is left to integrate."""
+    N = cost.minimum.size
+    rest = np.asarray(np.linalg.inv(cost.curvature) / beta, dtype=float)
+    return ReducedLaw(cost.minimum, np.ones(N), np.zeros((N, 0)), rest, 0.0)
+
+
 class QuadraticKeys(CostKeys):
     """A bowl: ``minimum``, ``curvature`` (positive definite), ``gradient_noise`` (covariance, or one variance)."""
 
     cost: Literal["quadratic"]
-    minimum: Vector
-    curvature: Matrix
-    gradient_noise: Number | Matrix | None = None
+    minimum: Vector = Field(description="the minimiser of the cost")
+    curvature: Matrix = Field(description="the Hessian of the cost: symmetric and positive definite")
+    gradient_noise: GradientNoise = None
 
     @model_validator(mode="after")
     def _consistent(self) -> QuadraticKeys:
@@ -127,6 +145,11 @@ class QuadraticKeys(CostKeys):
     def dimension(self) -> int:
         """N."""
         return len(self.minimum)
+
+    @property
+    def quadratic(self) -> bool:
+        """Yes."""
+        return True
 
     def build(self) -> Any:
         """Return the parameters for the kernels."""

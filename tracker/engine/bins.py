@@ -1,4 +1,4 @@
-"""Integer bins that widen with age: exact for small numbers, then a fixed number of bins per doubling.
+"""Bins of whole numbers for histograms of time: one number each at first, then a fixed number of bins per doubling.
 
 Bin b of resolution r = 2**bits holds the single number b while b < 2 r; beyond, r bins to each doubling, so that a bin is at
 most 1/r of its lower edge wide. A histogram of any length of time then has a bounded size.

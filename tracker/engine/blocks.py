@@ -1,4 +1,4 @@
-"""How many steps a call of the loop takes: short enough that an interruption is felt, and whole cells, so that sums stay the same."""
+"""Choose how many steps one call of the loop takes: few enough that Ctrl-C works soon, and a multiple of the cell size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one loop over steps: every sampler, every cost, all that is measured on the way.
+"""The one loop over steps, for every sampler and every cost, with everything that it measures.
 
 Step k uses theta_k, x_k and z_k and gives theta_{k+1}; what is measured at k pairs theta_k with x_k. A trial's working
 state lives in a buffer of its own while a block runs (neighbouring rows of one array would share cache lines between
@@ -21,8 +21,8 @@ from tracker.samplers.base import (
     idle,
     moves,
     place,
+    record_state,
     resets_of,
-    skew_of,
     step,
     unpack,
 )
@@ -85,7 +85,7 @@ class Ledger(NamedTuple):
     waits: Integers  # (T, X, waits, 2): by new mode: re-acquisitions by duration, censored waits by the age at the last look
     stays: Integers  # (T, X, 2): re-acquisitions looked at again a relaxation time later, and those still inside then
     moments: Array  # (T, N + 1, N): sum of theta - origin; lower triangle of the sum of its outer products
-    trace: Array  # (T, records, 3 + N + pairs): mode, error, excess cost, theta, S
+    trace: Array  # (T, records, 3 + N + ...): mode, error, excess cost, theta, and what the state declares as recorded
 
 
 class Work(NamedTuple):
@@ -149,7 +149,7 @@ def near(theta: Array, origin: Array, runaway: float) -> bool:
 
 @helper
 def record(sampler: Any, state: Any, mode: Any, x: int, row: Array, point: Array) -> None:
-    """Write the mode, the error, the excess cost, theta and S to a row of the trace."""
+    """Write the mode, the error, the excess cost, theta and what the sampler records to a row of the trace."""
     state, mode, row, point = borrow(state), borrow(mode), borrow(row), borrow(point)
     theta = state.theta
     N = theta.size
@@ -158,7 +158,7 @@ def record(sampler: Any, state: Any, mode: Any, x: int, row: Array, point: Array
     row[2] = expected(mode.cost, theta) - mode.floor
     copy(theta, row[3 : 3 + N])
     if row.size > 3 + N:
-        skew_of(sampler, state, row[3 + N :])
+        record_state(sampler, state, row[3 + N :])
 
 
 @helper
@@ -172,7 +172,7 @@ def appraise(mode: Any, theta: Array) -> tuple[float, float]:
 def take(
     sampler: Any, state: Any, mode: Any, span: Span, runaway: float, work: Work, streams: Words
 ) -> tuple[int, float, float, int, int, float, float]:
-    """Do what ``stretch`` says."""
+    """Measure and take the steps of a span: the body of ``stretch``, which says what is returned."""
     cost, targets, radius2, theta = mode.cost, mode.targets, mode.radius2, state.theta
     Z, W, point, moments, origin = work.Z, work.W, work.point, work.moments, work.origin
     error, square, inside, arrival, excess, right = 0.0, 0.0, 0, -1, 0.0, 0.0
@@ -370,6 +370,7 @@ def advance(
         if marks[DIVERGED] >= 0:
             continue
         if block.start == 0:
+            buffer.fill(0.0)
             begin(sampler, state, start[t], skew[t])
             for s in range(4):
                 seed_stream(entropy, ROLES[s], trials[t], words[s])

@@ -1,4 +1,4 @@
-"""A scenario, built: costs with their minimisers, samplers and baselines, the plan of the world, and what is measured."""
+"""Build what the loop needs from a scenario: costs with minimisers, samplers, the plan of the world, the layout."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import numpy as np
 from tracker.costs.base import cost_every, measure_size, observation_size, period
 from tracker.engine.loop import Layout
 from tracker.environment import Outage, Plan, Switch
-from tracker.samplers.base import MovingSkewKeys, SamplerKeys, SkewKeys
+from tracker.samplers.base import recorded_by
 from tracker.samplers.baselines import BASELINES
-from tracker.samplers.tempered import TemperedKeys
 from tracker.scenario import build_modes, initial_law, skew_matrix
 from tracker.streams import entropy_words
 
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tracker.samplers.base import SamplerKeys
+    from tracker.samplers.state import Recorded
     from tracker.scenario import Mode, Scenario
 
     Array = NDArray[np.float64]
@@ -46,17 +47,16 @@ class Contestant(NamedTuple):
     @property
     def has_skew(self) -> bool:
         """Whether it carries an S."""
-        return isinstance(self.keys, SkewKeys)
+        return self.keys is not None and self.keys.skew_is != "none"
 
     @property
-    def moves_skew(self) -> bool:
-        """Whether its S changes, and is therefore recorded."""
-        return isinstance(self.keys, MovingSkewKeys)
+    def recorded(self) -> tuple[Recorded, ...]:
+        """What is recorded of its state beside theta."""
+        return recorded_by(type(self.parameters))
 
-    @property
-    def moves_noise(self) -> bool:
-        """Whether the size of its noise changes, and is therefore recorded."""
-        return isinstance(self.keys, TemperedKeys)
+    def records(self, name: str) -> bool:
+        """Tell whether it records the array ``name``."""
+        return any(one.name == name for one in self.recorded)
 
 
 class Problem(NamedTuple):
@@ -76,9 +76,9 @@ class Problem(NamedTuple):
         return self.layout.steps // self.layout.record_every + 1
 
 
-def prepare(scenario: Scenario) -> Problem:
-    """Build the costs, find their minimisers, and lay out what is measured."""
-    modes = build_modes(scenario)
+def prepare(scenario: Scenario, modes: tuple[Mode, ...] | None = None, origin: Array | None = None) -> Problem:
+    """Build the costs, find their minimisers unless ``modes`` brings them, and lay out what is measured."""
+    modes = build_modes(scenario) if modes is None else modes
     N = scenario.dimension
     contestants = [Contestant(s.name, s, s.build(), skew_matrix(s, scenario)) for s in scenario.samplers]
     contestants += [Contestant(name, None, parameters, np.zeros((N, N))) for name, parameters in BASELINES.items()]
@@ -97,7 +97,8 @@ def prepare(scenario: Scenario) -> Problem:
         epsilon=0.0,  # each contestant's own when it runs
     )
     # Moments are taken about a point near the action: no digits are lost where theta is large and moves little.
-    origin = np.mean([mode.minimisers.mean(axis=0) for mode in modes], axis=0)
+    if origin is None:
+        origin = np.mean([mode.minimisers.mean(axis=0) for mode in modes], axis=0)
     return Problem(scenario, modes, tuple(contestants), plan_of(scenario), layout, origin, entropy_words(scenario.seed))
 
 

@@ -1,4 +1,4 @@
-"""From a scenario to measured trials: what the loop is given, and what it leaves.
+"""Simulate trials: prepare what the loop needs, run it block by block, and collect what it measured.
 
 A shard of trials is a pure function of the scenario and the indices of its trials: streams are addressed by
 (role, trial), so nothing depends on workers, on the size of shards or blocks, or on the order in which things finish.
@@ -13,12 +13,13 @@ import numpy as np
 
 from tracker import skew as skew_algebra
 from tracker.compiled import source_fingerprint
+from tracker.engine.arrays import FIRST_COLUMNS, collect, recorded_width
 from tracker.engine.bins import AGE_BITS, WAIT_BITS, bin_of
 from tracker.engine.blocks import first_block, most_trials, next_block, whole_cells
-from tracker.engine.loop import COLUMNS, DIVERGED, RESETS, UNMARKED, Block, Ledger, advance
+from tracker.engine.loop import COLUMNS, UNMARKED, Block, Ledger, advance
 from tracker.engine.problem import Contestant, Problem, prepare
 from tracker.environment import Environment
-from tracker.samplers.base import skew_of, state_size, unpack
+from tracker.samplers.base import state_size
 from tracker.streams import SKEW, START, normals_by_trial
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
 
 __all__ = [
-    "Contestant", "Keeper", "Problem", "Snapshot", "compile_kernels", "empty_ledger", "most_trials", "no_trials",
+    "Contestant", "Keeper", "Problem", "Snapshot", "compile_kernels", "empty_ledger", "most_trials",
     "prepare", "simulate", "source_fingerprint",
 ]  # fmt: skip
 
@@ -195,7 +196,7 @@ def start_skews(problem: Problem, contestant: Contestant, trials: NDArray[np.int
 def empty_ledger(problem: Problem, contestant: Contestant, trials: int) -> Ledger:
     """Return the ledger of a contestant before its first step."""
     layout, N = problem.layout, problem.origin.size
-    moving = N * (N - 1) // 2 if contestant.moves_skew else int(contestant.moves_noise)
+    recorded = sum(recorded_width(one, N) for one in contestant.recorded)
     return Ledger(
         state=np.zeros((trials, state_size(contestant.parameters, N))),
         streams=np.zeros((trials, 4, 4), dtype=np.uint64),
@@ -204,64 +205,5 @@ def empty_ledger(problem: Problem, contestant: Contestant, trials: int) -> Ledge
         waits=np.zeros((trials, layout.modes, bin_of(layout.steps, WAIT_BITS) + 1, 2), dtype=np.int64),
         stays=np.zeros((trials, layout.modes, 2), dtype=np.int64),
         moments=np.zeros((trials, N + 1, N)),
-        trace=np.full((trials, problem.records, 3 + N + moving), np.nan),
+        trace=np.full((trials, problem.records, FIRST_COLUMNS + N + recorded), np.nan),
     )
-
-
-def no_trials(problem: Problem) -> Arrays:
-    """Return what ``collect`` gives for no trials: the names, types and shapes of all arrays, without their content."""
-    none = np.zeros(0, dtype=np.int64)
-    ledgers = [empty_ledger(problem, contestant, 0) for contestant in problem.contestants]
-    return collect(problem, none, ledgers, Environment(problem.plan, problem.scenario.seed, [], problem.layout.steps))
-
-
-def collect(problem: Problem, trials: NDArray[np.int64], ledgers: Sequence[Ledger], environment: Environment) -> Arrays:
-    """Name what the ledgers and the environment hold; axes are (trial, sampler, ...)."""
-    N, X = problem.origin.size, problem.layout.modes
-
-    def by_sampler(pick: Callable[[Ledger], NDArray[Any]]) -> NDArray[Any]:
-        return np.stack([pick(ledger) for ledger in ledgers], axis=1)
-
-    def moving(pick: Callable[[Contestant], bool], columns: int) -> NDArray[Any]:
-        chosen = [
-            ledger.trace[:, :, 3 + N :] for c, ledger in zip(problem.contestants, ledgers, strict=True) if pick(c)
-        ]
-        return np.stack(chosen, axis=1) if chosen else np.zeros((trials.size, 0, problem.records, columns))
-
-    counts = environment.counts
-    return {
-        "trial": trials,
-        "mode": np.nan_to_num(ledgers[-1].trace[:, :, 0], nan=-1).astype(np.int16),
-        "final_mode": environment.present,
-        "switches": environment.switches,
-        "jumps": counts.jumps,
-        "censored": counts.censored,
-        "exits": counts.exits,
-        "at_risk": counts.at_risk,
-        "error": by_sampler(lambda ledger: ledger.trace[:, :, 1]),
-        "excess": by_sampler(lambda ledger: ledger.trace[:, :, 2]),
-        "theta": by_sampler(lambda ledger: ledger.trace[:, :, 3 : 3 + N]),
-        "skew": moving(lambda c: c.moves_skew, N * (N - 1) // 2),
-        "sigma": moving(lambda c: c.moves_noise, 1)[..., 0],
-        "final": by_sampler(lambda ledger: ledger.state[:, :N]),
-        "final_skew": np.stack(
-            [_final_skew(problem, *pair) for pair in zip(problem.contestants, ledgers, strict=True)], axis=1
-        ),
-        "moments": by_sampler(lambda ledger: ledger.moments),
-        "by_mode": by_sampler(lambda ledger: ledger.sums[:, :X]),
-        "by_age": by_sampler(lambda ledger: ledger.sums[:, X:]),
-        "waits": by_sampler(lambda ledger: ledger.waits),
-        "stays": by_sampler(lambda ledger: ledger.stays),
-        "diverged": by_sampler(lambda ledger: ledger.marks[:, DIVERGED]),
-        "resets": by_sampler(lambda ledger: ledger.marks[:, RESETS]),
-    }
-
-
-def _final_skew(problem: Problem, contestant: Contestant, ledger: Ledger) -> Array:
-    """Return S(i, j), i > j, at the last step, shape (T, pairs); nan where there is no S."""
-    N = problem.origin.size
-    pairs = np.full((len(ledger.state), N * (N - 1) // 2), np.nan)
-    if contestant.has_skew:
-        for row, buffer in zip(pairs, ledger.state, strict=True):
-            skew_of(contestant.parameters, unpack(contestant.parameters, N, buffer), row)
-    return pairs

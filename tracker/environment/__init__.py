@@ -26,6 +26,6 @@ The path of a trial is a pure function of (plan, seed, trial): each visit takes 
 from __future__ import annotations
 
 from tracker.environment.plan import Outage, Plan, Switch
-from tracker.environment.timeline import Environment, Timeline
+from tracker.environment.timeline import Environment, Timeline, dwell_ages
 
-__all__ = ["Environment", "Outage", "Plan", "Switch", "Timeline"]
+__all__ = ["Environment", "Outage", "Plan", "Switch", "Timeline", "dwell_ages"]

@@ -1,4 +1,4 @@
-"""What can happen: the chain or the schedule, and the interventions."""
+"""The plan of a world: the chain or the schedule, and the interventions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SimPy world: chance in store for each path, and processes on one clock."""
+"""The SimPy side of the world: draws for the chain, and the processes that switch modes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Process = Generator[simpy.Event, None, None]
 Visit = list[int]  # length 2 X: where the jump leads from each mode, then how long the stay is in each
 
-CHAIN_ROLE = 0  # of the stream, as published in DESIGN 2
+CHAIN_ROLE = 0  # of the stream: docs/architecture, "Random streams"
 FIRST_DRAW, LARGEST_DRAW = 4, 64  # pairs: few for short trials, and bounded, for many trials at once
 
 

@@ -1,4 +1,4 @@
-"""Blocks of hidden modes, run-length encoded, and the counts of the chain's visits."""
+"""Give the hidden modes of the trials block by block, run-length encoded, and count the chain's visits."""
 
 from __future__ import annotations
 
@@ -41,6 +41,13 @@ class Timeline(NamedTuple):
     live: NDArray[np.bool_]
 
 
+def dwell_ages(plan: Plan) -> Ints:
+    """Return the first age of each bin in which dwells are counted."""
+    if plan.Q is None or plan.alpha is None:
+        return chain.age_edges(np.zeros(plan.modes))
+    return chain.age_edges(chain.exit_probability(plan.Q, plan.alpha))
+
+
 class Environment:
     """The hidden modes of some trials, block by block.
 
@@ -59,19 +66,16 @@ class Environment:
         self._trials = len(trials)
         # Without chance nothing is drawn, and all trials share one path.
         mode, visits, self._by_chance = [int(np.argmax(plan.initial))], list[Iterator[Visit]](), False
-        a = np.zeros(plan.modes)
-        if plan.Q is not None and plan.alpha is not None:
-            a = chain.exit_probability(plan.Q, plan.alpha)
-            if plan.modes > 1:
-                mode, visits = Chance(plan.Q, plan.alpha, plan.initial, steps).begin(seed, trials)
-                self._by_chance = True
+        if plan.Q is not None and plan.alpha is not None and plan.modes > 1:
+            mode, visits = Chance(plan.Q, plan.alpha, plan.initial, steps).begin(seed, trials)
+            self._by_chance = True
         paths = len(mode)
         self._stop, self._closed = 0, False
         self._mode = np.array(mode, dtype=np.int64)  # of the visits that go on ...
         self._entered = np.zeros(paths, dtype=np.int64)  # ... and when they began
         self._since = np.full(paths, -1, dtype=np.int64)
         self._changes = np.zeros(paths, dtype=np.int64)
-        self._edges = chain.age_edges(a)
+        self._edges = dwell_ages(plan)
         nothing = np.zeros(0, dtype=np.int64)
         self._counts = self._count(nothing, nothing, nothing, nothing > 0, nothing)
         self._world: World | None = None
@@ -150,7 +154,7 @@ class Environment:
     def _count(
         self, path: Ints, mode: Ints, length: Ints, completed: NDArray[np.bool_], target: Ints
     ) -> chain.DwellCounts:
-        told = slice(None) if self._plan.Q is not None else slice(0)  # a schedule tells nothing about a chain
+        told = slice(None) if self._plan.Q is not None else slice(0)  # a schedule has no visits to count
         visits = mode[told], length[told], completed[told], target[told]
         return chain.count_dwells(*visits, self._edges, self._plan.modes, path[told], len(self._changes))
 

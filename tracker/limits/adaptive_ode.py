@@ -2,7 +2,7 @@
 
 Notes
 -----
-MATH.md sections 0 and 7(a), with g = grad C(theta), h = Hess C(theta), i > j:
+docs/mathematics, "Adaptive path", with g = grad C(theta), h = Hess C(theta), i > j:
 
     theta'   = -(I + S) g
     D^ij'    = -(I + S) h D^ij - E_ij g

@@ -1,4 +1,4 @@
-"""How well a constant step can track: the exact best step, and what the error is made of.
+"""Find the constant step that tracks best, and split the tracking error into floor, noise and lag.
 
 Notes
 -----

@@ -1,9 +1,9 @@
-"""Any dimension, any cost: how fast E f of the sampler settles as its step goes to 0, by coupled pairs of paths.
+"""Estimate how fast E f of a sampler converges as its step goes to 0, by coupled pairs of paths; any cost, any N.
 
 Notes
 -----
 At level n the step is 1/n of a unit of time and alpha = ratio / n. Level n is run beside level 2n (or beside the limit on
-cells of 1/(16 n)) under skeleton coupling (see ``skeleton``), trial by trial. Differences of smooth f then have variance
+cells of 1/(16 n)) under skeleton coupling (see ``coupled_paths``), trial by trial. Differences of smooth f then have variance
 O(1/n^2); of indicators, O(1/n), and so it is with gradient noise, whose share in the law is of order 1/n itself.
 
 Level differences go to 0 with slope 1 whatever limit the code has, right or wrong: they never validate the limit.
@@ -164,7 +164,7 @@ def coupled_together(
 def _read(scenario: Scenario, sampler: str) -> tuple[Field, Adaptation | None]:
     keys = {s.name: s for s in scenario.samplers}
     chosen: Any = keys.get(sampler)
-    if chosen is None or chosen.kind != "hessian":
+    if chosen is None or not chosen.tangent:
         return read_field(scenario, sampler, "coupled", "simulate it with tracker.run at several epsilon"), None
     low, high = chosen.skew_bounds
     fixed = {

@@ -1,8 +1,9 @@
-"""Paths of one sampler at two step sizes under skeleton coupling.
+"""Simulate paths of one sampler at two step sizes that share their randomness (skeleton coupling).
 
 Notes
 -----
-MATH.md section 3. Both paths visit the same modes in the same order, and one E ~ Exp(1) per visit decides for how long:
+docs/mathematics, "Coupling".
+Both paths visit the same modes in the same order, and one E ~ Exp(1) per visit decides for how long:
 max(1, ceil(E / -log1p(-alpha |q_ii|))) steps at step alpha, E / (r |q_ii|) in the limit. The Brownian increment of a coarse
 step is the sum of those of the fine steps in it; so is, with its own scale, the gradient noise.
 

@@ -1,4 +1,4 @@
-"""Laws for their means alone, N = 1 and 2: less work, stopped by the means themselves, and refused by their size.
+"""Compute laws for N = 1 and 2 only as finely as their means need, and refuse laws that are too large.
 
 Notes
 -----
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.limits import finite_volume, sampler_law, spectral
+from tracker.limits import flow_law, sampler_law, spectral
 from tracker.limits.density_solvers import density_field, increasing, law_on_grid, refuse_no_density
 from tracker.limits.grid_box import automatic_box, edge_mass, read_box, wider
-from tracker.limits.grid_law import Law
+from tracker.limits.grid_law import ORDER_2, Law, resampled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 
 REFINEMENT = 4.0 / 3.0
 WIDENINGS = 4
-MOST_EDGE_MASS = 1e-6
+MOST_EDGE_MASS, MOST_LOST = 1e-6, 2e-5  # by waves, and by flows, which leave out points that hardly hold mass
+MOST_PRODUCTS = 1.5e10  # of all transitions of a law: some 15 s
+OWN_SHARE = 0.2  # of it is allowed for the sampler's own law at all its step sizes
+MOST_OWN_PRODUCTS = OWN_SHARE * MOST_PRODUCTS
+LOOKS = 1.5  # at the whole box, about, until it is seen where mass is
 # The error of both space and time falls at least as points^-4, the order of the steps of time; so what is left on the finer
 # of two grids is at most this share of their difference, where three grids show such a fall.
 FALL = REFINEMENT**-4
@@ -44,38 +48,98 @@ def density_for_means(
     times: ArrayLike,
     apart: Callable[[Law, Law], float],
     allowed: float,
-    points: int | None = None,
     most_work: float | None = None,
 ) -> Law:
-    """Return the law of the limit by Fourier series, on the first grid whose means are right to ``allowed``.
+    """Return the law of the limit, refined until its means are right to ``allowed``; ``times``: one, or its half and itself.
 
-    That is a grid whose means are ``allowed`` apart from a coarser one's; or three grids whose differences fall with order 4 or
-    faster, so that less than ``allowed`` is left on the finest.
-    ``points``: a side, of the first grid, if a similar law is known already. All grids together may take ``most_work`` values
-    of the right-hand side and no more; where the law is surely too narrow for them, it is refused before any work.
+    By Fourier series where they are cheap; else by transitions of the flow, which no steep drift and no narrow law makes
+    dear. ``most_work``: products of the latter, MOST_PRODUCTS if not given.
 
     Raises
     ------
     ValueError
-        Where no grid within reach agrees, or the law does not fit into a box; the message says which.
+        Where nothing within reach agrees, or the law does not fit into a box; the message says which.
     """
     field = density_field(scenario, sampler, "density")
     refuse_no_density(field)
-    at, N = increasing(times, "times"), scenario.dimension
-    sides = finite_volume.trimmed(field, automatic_box(field), float(at[-1]), widenings=0)
-    first = points or spectral.FIRST_POINTS[N]
-    most = spectral.MOST_WORK_FOR_MEANS if most_work is None else most_work
-    refuse_too_narrow(field, sides, at, most)
-    n, left = first, [most]
-    for _ in range(WIDENINGS):
-        law = _agreed(field, sides, at, n, apart, allowed, left)
-        near_edge = max(edge_mass(law.density * law.volume, N), float(law.mass_error.max()))
-        if near_edge <= MOST_EDGE_MASS:
-            return law
-        sides, n = wider(sides), len((law.coarse or law).axes[0])
-    raise ValueError(
-        f"density: mass {near_edge:.2g} lies near the edge of every box tried: the law has no end within reach"
-    )
+    at, X = increasing(times, "times"), len(field.costs)
+    most = MOST_PRODUCTS if most_work is None else most_work
+    if (looking := coarse_work(field)) > most:
+        raise spectral.TooMuchWork(
+            f"density: {X} modes, or their data, are too many: to see where mass is takes {looking:.1g} products, and {most:.1g} "
+            "are allowed"
+        )
+    most -= looking
+    found = flow_law.places(field, automatic_box(field), float(at[-1]))
+    try:
+        return by_waves(field, found.box, at, apart, allowed)
+    except ValueError:
+        return by_flows(field, found, at, apart, allowed, most)
+
+
+def coarse_work(field: Field) -> float:
+    """The work of finding out where mass is, about."""
+    N = len(field.mean)
+    return LOOKS * flow_law.following(field, len(field.costs) * flow_law.LOOK_POINTS[N] ** N)
+
+
+def by_waves(field: Field, sides: Array, at: Array, apart: Callable[[Law, Law], float], allowed: float) -> Law:
+    """The law by Fourier series, on the first grid whose means are right to ``allowed``.
+
+    That is a grid whose means are ``allowed`` apart from a coarser one's; or three grids whose differences fall with order 4 or
+    faster, so that less than ``allowed`` is left on the finest.
+    """
+    N = len(sides)
+    left = [spectral.MOST_WORK_FOR_MEANS[N]]
+    refuse_too_narrow(field, sides, at, left[0])
+    law = _agreed(field, sides, at, spectral.FIRST_POINTS[N], apart, allowed, left)
+    near_edge = max(edge_mass(law.density * law.volume, N), float(law.mass_error.max()))
+    if near_edge > MOST_EDGE_MASS:
+        raise ValueError(f"density: mass {near_edge:.2g} lies near the edge of the box")
+    return law
+
+
+def by_flows(
+    field: Field, found: flow_law.Places, at: Array, apart: Callable[[Law, Law], float], allowed: float, most: float
+) -> Law:
+    """The law by transitions of the flow, in twice as many steps again and again until the means are right to ``allowed``.
+
+    Where three numbers of steps show order 2, the leading error is taken off, and two such laws must agree; otherwise the laws
+    themselves must.
+    """
+    horizon, gap = float(at[-1]), np.inf
+    laws: list[Law] = []
+    taken: Law | None = None
+    steps = flow_law.first_steps(field, found, horizon)
+    while steps <= flow_law.MOST_STEPS:
+        try:
+            level = flow_law.level(field, found, horizon, steps, most)
+        except flow_law.TooLarge as error:
+            raise ValueError(f"density: the law is narrow in a wide box: {error}") from None
+        most -= level.work
+        axes = spectral.point_axes(found.box, level.points)
+        rho = flow_law.solve(field, found.box, level, at, steps)
+        law = Law(at, axes[0] if len(axes) == 1 else axes, rho, found.box, field.names, smooth=True)
+        _refuse_lost(law)
+        if laws:
+            before, last = taken, gap
+            gap, coarse = apart(law, laws[-1]), resampled(laws[-1].density, law.density.shape[2:])
+            taken = replace(law, density=np.asarray((4.0 * law.density - coarse) / 3.0))
+            if before is not None and last > ORDER_2[0] * gap and apart(taken, before) <= allowed:
+                return replace(taken, coarse=before)
+            if gap <= allowed:
+                return replace(law, coarse=laws[-1])
+        laws.append(law)
+        steps *= 2
+    raise ValueError(f"density: {flow_law.MOST_STEPS} steps do not resolve the law")
+
+
+def _refuse_lost(law: Law) -> None:
+    near_edge = max(edge_mass(law.density * law.volume, len(law.box)), float(law.mass_error.max()))
+    if not near_edge <= MOST_LOST:
+        raise ValueError(
+            f"density: mass {near_edge:.2g} lies near the edge of the box or beyond: the law has no end within reach"
+        )
 
 
 def points_wanted(field: Field, sides: Array, horizon: float) -> int:
@@ -104,15 +168,13 @@ def points_wanted(field: Field, sides: Array, horizon: float) -> int:
 
 
 def refuse_too_narrow(field: Field, sides: Array, at: Array, most: float) -> None:
-    """Refuse, before any work, a law of which half the points that it wants, and the grid to compare with, take too much."""
+    """Refuse, before any work, a law for which the points that it wants, and the grid to compare with, take too much."""
     wanted, limit = points_wanted(field, sides, float(at[-1])), spectral.MOST_POINTS[len(sides)]
-    half = max(spectral.FIRST_POINTS[len(sides)], wanted // 2)
-    work = spectral.work_for_means(field, sides, int(REFINEMENT * half), at) if REFINEMENT * half <= limit else np.inf
+    n = int(REFINEMENT * max(spectral.FIRST_POINTS[len(sides)], wanted))
+    work = spectral.work_for_means(field, sides, n, at) if n <= limit else np.inf
     if not work <= most:
-        much = f", which take {work:.1g} values of the right-hand side, more than {most:.1g}" if work < np.inf else ""
         raise ValueError(
-            f"density: the law is narrow, or the drift steep, in a wide box: it wants {wanted} points a side, and even half of "
-            f"them are too many{much or f', where {limit} are the most'}"
+            f"density: {n} points a side take {work:.1g} values of the right-hand side, more than {most:.1g}"
         )
 
 
@@ -144,18 +206,20 @@ def _agreed(
     raise ValueError(f"density: {n} points a side do not resolve the law: it is narrow in a wide box")
 
 
-def refuse_algorithm_density(scenario: Scenario, sampler: str, steps: int, box: Array) -> None:
-    """Refuse, before any work, the sampler's own law on a box where ``algorithm_density_for_means`` would refuse it."""
+def refuse_algorithm_density(scenario: Scenario, sampler: str, steps: int, box: Array, most: float) -> float:
+    """Refuse, before any work, the sampler's own law where it takes more than ``most`` products; return how many."""
     field = density_field(scenario, sampler, "algorithm_density")
     points = sampler_law.points_needed(field, box, sampler_law.FOR_MEANS_DENSITY)
     sampler_law.refuse_too_many(field, box, points, sampler_law.FOR_MEANS_REACH)
-    sampler_law.refuse_too_long(field, box, points, steps, sampler_law.FOR_MEANS_REACH)
+    return sampler_law.refuse_too_long(field, box, points, steps, sampler_law.FOR_MEANS_REACH, most)
 
 
 def algorithm_density_for_means(
-    scenario: Scenario, sampler: str, steps: ArrayLike, box: ArrayLike | None = None
+    scenario: Scenario, sampler: str, steps: ArrayLike, box: ArrayLike | None = None, most: float = MOST_OWN_PRODUCTS
 ) -> Law:
-    """Return the sampler's own law with means right to about 1e-6; ``box``: one that holds a similar law, to begin with.
+    """Return the sampler's own law with means right to about 1e-6.
+
+    ``box``: one that holds a similar law, to begin with; ``most``: products, at most.
 
     Raises
     ------
@@ -167,10 +231,10 @@ def algorithm_density_for_means(
     sampler_law.noise_covariances(field)  # refuses before any work
     sides = automatic_box(field) if box is None else read_box(box, N)
     if box is None and field.covariance.any() and np.isfinite(field.beta):
-        sides = finite_volume.trimmed(field, sides, float(at[-1]) * field.epsilon, widenings=0)
+        sides = flow_law.places(field, sides, float(at[-1]) * field.epsilon).box
     for _ in range(WIDENINGS):
         points = sampler_law.points_needed(field, sides, sampler_law.FOR_MEANS_DENSITY)
-        sampler_law.refuse_too_long(field, sides, points, int(at[-1]), reach)
+        sampler_law.refuse_too_long(field, sides, points, int(at[-1]), reach, most)
         found = sampler_law.solve(field, sides, points, at, reach)
         axes = spectral.point_axes(sides, points)
         law = Law(at, axes[0] if N == 1 else axes, found, sides, field.names, smooth=True)

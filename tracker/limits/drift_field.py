@@ -14,9 +14,8 @@ import numpy as np
 
 from tracker.chain import transition_matrix
 from tracker.compiled import kernel
-from tracker.costs.base import expected, expected_gradient, observation_size
-from tracker.costs.polynomial.monomials import PolynomialCost
-from tracker.costs.quadratic import Quadratic
+from tracker.costs.base import expected, expected_gradient
+from tracker.costs.facts import additive_noise
 from tracker.scenario.builders import initial_law, skew_matrix
 
 if TYPE_CHECKING:
@@ -26,7 +25,12 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-FIXED_SKEW = ("langevin", "accelerated")
+NUMBERS = 300  # that a cost is made of: a look at it takes as long again
+
+
+def numbers_of(cost: Any) -> int:
+    """How many numbers a cost is made of, its data among them; its gradient looks at each of them."""
+    return sum(map(numbers_of, cost)) if isinstance(cost, tuple) else int(np.size(cost))
 
 
 @kernel
@@ -93,10 +97,8 @@ class Field:
 
     def gradient_covariance(self, mode: int) -> Array | None:
         """Sigma_i, shape (N, N), of the gradient noise; None where it is not Gaussian and the same at every theta."""
-        cost = self.costs[mode]
-        if isinstance(cost, (Quadratic, PolynomialCost)):
-            return np.asarray(cost.noise @ cost.noise.T)
-        return np.zeros_like(self.M) if observation_size(cost) == 0 else None
+        F = additive_noise(self.costs[mode], len(self.M))
+        return None if F is None else np.asarray(F @ F.T)
 
 
 def read_field(scenario: Scenario, sampler: str, tool: str, instead: str) -> Field:
@@ -113,9 +115,10 @@ def read_field(scenario: Scenario, sampler: str, tool: str, instead: str) -> Fie
     if sampler not in keys:
         raise ValueError(f"sampler: {sampler!r} is not in the scenario, which has {', '.join(map(repr, keys))}")
     chosen = keys[sampler]
-    if chosen.kind not in FIXED_SKEW:
-        what = "noise" if chosen.kind == "tempered" else "S"
-        raise ValueError(f"{tool}: {sampler!r} is a {chosen.kind} sampler, whose {what} moves; {instead}")
+    if chosen.adapts:
+        raise ValueError(f"{tool}: {sampler!r} is a {chosen.kind} sampler, which moves {chosen.adapts}; {instead}")
+    if not chosen.euler:
+        raise ValueError(f"{tool}: the limit is not known for the kind {chosen.kind} of {sampler!r}; {instead}")
     S = skew_matrix(chosen, scenario)
     if S is None:
         raise ValueError(f"{tool}: {sampler!r} draws a random S for each trial; give the matrix S, or {instead}")

@@ -2,7 +2,7 @@
 
 Notes
 -----
-The linear system is in ``system``. The algorithm's moments differ from the limit's by
+The linear system is in ``moment_system``. The algorithm's moments differ from the limit's by
 epsilon times ``leading_error`` + O(epsilon^2).
 """
 

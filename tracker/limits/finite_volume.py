@@ -3,7 +3,7 @@
 Notes
 -----
 d rho_i/dt = div((I + S) grad C_i rho_i + grad rho_i / beta) + sum_j rho_j r q_ji, no flux through the box's edge.
-Scharfetter and Gummel (MATH.md section 2, tool 1): from a cell to its neighbour along axis a, h away, mass goes at rate
+Scharfetter and Gummel (docs/mathematics, "Finite volumes"): from a cell to its neighbour along axis a, h away, mass goes at rate
 B(beta d) / (beta h^2), B(x) = x / (e^x - 1), with d = C' - C + h (S grad C)_a at the face between; back, at B(-beta d).
 So off the diagonal no entry of the matrix L is negative, and its columns sum to 0.
 

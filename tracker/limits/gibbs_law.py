@@ -1,4 +1,4 @@
-"""The law that a mode alone would have: Gibbs' law of its cost, and what a constant step makes of it.
+"""The stationary law of one mode alone: the Gibbs law of its cost, and the law of the sampler with its step.
 
 Notes
 -----
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tracker import skew
+from tracker.costs.facts import as_quadratic
 from tracker.costs.minimise.search import global_minimisers
-from tracker.costs.quadratic import Quadratic
 from tracker.limits.drift_field import Field
 from tracker.limits.grid_box import DEPTH, automatic_box
 
@@ -58,9 +58,10 @@ def gibbs_marginal(mode: Mode, beta: float, coordinate: int) -> Marginal:
     """
     if not np.isfinite(beta):
         raise ValueError('beta = "inf" leaves no temperature, so no Gibbs law')
-    if isinstance(mode.cost, Quadratic):
-        variance = np.linalg.inv(mode.cost.curvature)[coordinate, coordinate] / beta
-        return gaussian(float(mode.cost.minimum[coordinate]), float(variance))
+    bowl = as_quadratic(mode.cost)
+    if bowl is not None:
+        variance = np.linalg.inv(bowl.curvature)[coordinate, coordinate] / beta
+        return gaussian(float(bowl.minimum[coordinate]), float(variance))
     N = mode.minimisers.shape[1]
     if N not in POINTS:
         raise ValueError(
@@ -123,11 +124,11 @@ def discretised_marginal(mode: Mode, S: Array, epsilon: float, beta: float, coor
     >>> round(float((law.points * law.density).sum() / law.density.sum()), 6)
     1.0
     """
-    cost = mode.cost
-    if not isinstance(cost, Quadratic):
-        raise ValueError("the sampler's own law in a mode is known in closed form for quadratic costs only")  # noqa: TRY004
-    X = skew.stationary_covariance(cost.curvature, S, epsilon, beta, cost.noise @ cost.noise.T)
-    return gaussian(float(cost.minimum[coordinate]), float(X[coordinate, coordinate]))
+    bowl = as_quadratic(mode.cost)
+    if bowl is None:
+        raise ValueError("the sampler's own law in a mode is known in closed form for quadratic costs only")
+    X = skew.stationary_covariance(bowl.curvature, S, epsilon, beta, bowl.covariance)
+    return gaussian(float(bowl.minimum[coordinate]), float(X[coordinate, coordinate]))
 
 
 def gaussian(mean: float, variance: float) -> Marginal:

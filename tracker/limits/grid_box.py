@@ -1,4 +1,4 @@
-"""The box on which a law is computed, and what to think of one that is too small.
+"""Choose the box on which a law is computed, and warn where it is too small.
 
 Notes
 -----

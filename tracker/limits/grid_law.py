@@ -1,4 +1,4 @@
-"""The law of (theta, mode) on a grid: what every density here returns, and distances between two of them."""
+"""The law of (theta, mode) on a grid, which every density function returns, and distances between two laws."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tracker.line_area import mean_height
 from tracker.scenario.builders import mode_index
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Law:
             raise ValueError("a coarse law has no error estimate of its own")
         if self.smooth:
             inner = tuple(range(1, self.density.ndim))
-            difference = self.density - _resampled(self.coarse.density, self.density.shape[2:])
+            difference = self.density - resampled(self.coarse.density, self.density.shape[2:])
             return np.asarray(np.abs(difference).sum(axis=inner) * self.volume)
         gap = _cells_gap(self, self.coarse)
         if self.coarse.coarse is None:
@@ -171,7 +172,7 @@ def _cells_gap(fine: Law, coarse: Law) -> Array:
     return np.asarray(np.abs(pairs - coarse.density).sum(axis=tuple(range(1, pairs.ndim))) * coarse.volume)
 
 
-def _resampled(density: Array, sizes: tuple[int, ...]) -> Array:
+def resampled(density: Array, sizes: tuple[int, ...]) -> Array:
     """The trigonometric polynomial on another grid of the same box, both beginning at its low corner."""
     for axis, n in enumerate(sizes, start=2):
         coefficients = np.fft.rfft(density, axis=axis) * (n / density.shape[axis])
@@ -190,11 +191,7 @@ def _gap(a: Law, b: Law) -> tuple[Array, Array]:
 def w1(a: Law, b: Law) -> Array:
     """W1 between the laws of theta at each time, the integral of |F_a - F_b|, shape (T,); N = 1."""
     x, gap = _gap(a, b)
-    here, there = gap[:, :-1], gap[:, 1:]
-    size = np.abs(here) + np.abs(there)
-    # where the sign changes, two triangles instead of a trapezium
-    area = np.where(here * there < 0, (here**2 + there**2) / np.where(size > 0, size, 1.0), size) / 2
-    return np.asarray(area.sum(axis=1) * (x[1] - x[0]))
+    return np.asarray(mean_height(gap[:, :-1], gap[:, 1:]).sum(axis=1) * (x[1] - x[0]))
 
 
 def ks(a: Law, b: Law) -> Array:

@@ -1,9 +1,9 @@
-"""Stationary moments of large systems: the structure in place of a dense matrix.
+"""Solve for the stationary moments of large systems without a dense matrix.
 
 Notes
 -----
-K (see ``steady``) is applied mode by mode. Its second-moment block is inverted by elimination where half of the second
-moments, each pair of coordinates once, make a dense matrix of bearable size; else by GMRES, preconditioned with the Lyapunov
+K (see ``stationary_moments``) is applied mode by mode. Its second-moment block is inverted by elimination where half of the
+second moments, each pair of coordinates once, make a dense matrix of bearable size; else by GMRES, preconditioned with the Lyapunov
 equation of each mode alone: what other modes bring is small where the chain is slow.
 """
 

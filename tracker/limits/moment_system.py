@@ -4,7 +4,7 @@ Notes
 -----
 The unknowns v are p_i = P(x = i), mu_i = E[theta 1{x = i}] and, at order 2, Pi_i = E[theta theta' 1{x = i}], in this
 order, each by mode: X (1 + N + N^2) of them. With L0 the drift within the modes, K0 the square of the move, Qm the mixing of
-modes by Q' and G = ratio Q (MATH.md section 1):
+modes by Q' and G = ratio Q (docs/mathematics, "Exact moments"):
 
     limit:      v' = L v,               L = L0 + ratio Qm
     algorithm:  v_{k+1} = (I + E) v_k,  I + E = (I + alpha Qm)(I + epsilon L0 + epsilon^2 K0)

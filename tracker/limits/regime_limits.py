@@ -2,7 +2,8 @@
 
 Notes
 -----
-MATH.md section 5. As epsilon -> 0 the algorithm tends to
+docs/mathematics, "Three regimes".
+As epsilon -> 0 the algorithm tends to
 
     frozen    the diffusion in the first mode for ever,           if alpha / epsilon -> 0:      O(alpha/epsilon + epsilon)
     switched  the diffusion switched by the generator ratio Q,     if alpha / epsilon = ratio:   O(epsilon)

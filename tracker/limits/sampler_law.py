@@ -1,8 +1,9 @@
-"""The exact law of the sampler itself, by quadrature of its own kernel.
+"""Compute the exact law of a sampler by quadrature of its transition kernel.
 
 Notes
 -----
-MATH.md section 2, tool 3: with m_i(theta) = theta - epsilon M grad C_i(theta), V_i = (2 epsilon / beta) I + epsilon^2 M Sigma_i M',
+docs/mathematics, "Law of the sampler".
+With m_i(theta) = theta - epsilon M grad C_i(theta), V_i = (2 epsilon / beta) I + epsilon^2 M Sigma_i M',
 
     rho_{k+1}(., j) = sum_i P_ij  int phi(. - m_i(theta); V_i) rho_k(theta, i) d theta,
 
@@ -30,9 +31,8 @@ REACH = 7.8  # standard deviations of the noise that are kept: 6e-15 beyond
 # Where means to 1e-6 will do, which is far below what trials can see: 4e-11, and for N = 2 a step loses mass 9e-11.
 FOR_MEANS_DENSITY, FOR_MEANS_REACH = 1.1, 6.8
 LEAST_POINTS = {1: 192, 2: 64}  # a side
-BAND = 2048  # columns of a kernel that are built at once
+BAND, BAND_ENTRIES = 2048, 2_000_000  # columns of a kernel that are built at once, and entries, at most
 MOST_ENTRIES = 60_000_000  # of the kernels of all modes together: 0.7 GB
-MOST_PRODUCTS = 3e9  # entries times steps, where means will do: some 4 s
 
 
 def noise_covariances(field: Field) -> list[Array]:
@@ -132,48 +132,67 @@ def refuse_too_many(field: Field, box: Array, points: int | tuple[int, ...], rea
         )
 
 
-def refuse_too_long(field: Field, box: Array, points: int | tuple[int, ...], steps: int, reach: float) -> None:
-    """Refuse, before any work, a law for means that would take longer than trials do."""
+def refuse_too_long(
+    field: Field, box: Array, points: int | tuple[int, ...], steps: int, reach: float, most: float
+) -> float:
+    """Refuse, before any work, a law for means that would take longer than trials do; return its products."""
     products = float(kernel_entries(field, box, points, reach)) * steps
-    if products > MOST_PRODUCTS:
+    if products > most:
         raise ValueError(
             f"algorithm_density: {steps} steps of {products / steps:.2g} kernel entries are {products:.2g} products, "
-            f"more than {MOST_PRODUCTS:.2g}: simulation is the cheaper way"
+            f"more than {most:.2g}: simulation is the cheaper way"
         )
+    return products
 
 
 def _kernel(field: Field, mode: int, V: Array, axes: tuple[Array, ...], reach: float) -> Any:
     """phi(y - m(theta); V) times the cell, sparse, from theta (columns) to y (rows) on the grid."""
-    from scipy import sparse
-
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
-    sides = np.array([axis[1] - axis[0] for axis in axes])
     with np.errstate(over="ignore", invalid="ignore"):
         target = points - field.epsilon * field.gradients(mode, points) @ field.M.T
-        place = (target - points[0]) / sides
+    return sparse_kernel(target, np.broadcast_to(V, (len(points), *V.shape)), axes, reach)
+
+
+def sparse_kernel(target: Array, V: Array, axes: tuple[Array, ...], reach: float, dtype: Any = np.float64) -> Any:
+    """phi(y - target; V) times the cell, sparse, a column for each target (P, N) with its V (P, N, N), rows on the grid."""
+    from scipy import sparse
+
+    sides, size = np.array([axis[1] - axis[0] for axis in axes]), tuple(len(axis) for axis in axes)
+    with np.errstate(over="ignore", invalid="ignore"):
+        place = (target - np.array([axis[0] for axis in axes])) / sides
     place = np.where(np.isfinite(place), np.clip(place, -1e6, 1e6), 1e6)
-    size = tuple(len(axis) for axis in axes)
-    bands = [_columns(place[k : k + BAND], V, sides, size, reach) for k in range(0, len(points), BAND)]
+    V = np.where(np.isfinite(V).all(axis=(1, 2), keepdims=True), V, np.eye(len(size)) * sides**2)
+    bands, first = [], 0
+    while first < len(place):
+        ahead = V[first : first + BAND].max(axis=0)
+        last = first + max(
+            1, min(BAND, BAND_ENTRIES // int(np.prod([2 * w + 1 for w in _widths(ahead, sides, reach)])))
+        )
+        entries, rows, counts = _columns(place[first:last], V[first:last], sides, size, reach)
+        bands.append((entries.astype(dtype), rows.astype(np.int32), counts))
+        first = last
     entries, rows, counts = (np.concatenate(parts) for parts in zip(*bands, strict=True))
     starts = np.concatenate([[0], np.cumsum(counts)])
-    return sparse.csc_array((entries, rows.astype(np.int32), starts.astype(np.int32)), shape=(len(points),) * 2)
+    shape = (int(np.prod(size)), len(place))
+    return sparse.csc_array((entries, rows, starts.astype(np.int32)), shape=shape)
 
 
 def _columns(place: Array, V: Array, sides: Array, size: tuple[int, ...], reach: float) -> tuple[Array, Ints, Ints]:
     """The kernel's columns for targets at ``place`` (k, N), in units of the grid: entries, rows, how many in each."""
-    inverse, widths = np.linalg.inv(V), _widths(V, sides, reach)
+    inverse, widths = np.linalg.inv(V), _widths(V.max(axis=0), sides, reach)
     reached = [
         np.rint(p).astype(np.int64)[:, None] + np.arange(-w, w + 1) for p, w in zip(place.T, widths, strict=True)
     ]
     z = [(r - p[:, None]) * h for r, p, h in zip(reached, place.T, sides, strict=True)]
     inside = [(r >= 0) & (r < n) for r, n in zip(reached, size, strict=True)]
-    bell = [np.exp(-0.5 * inverse[a, a] * z[a] ** 2) * inside[a] for a in range(len(size))]
+    bell = [np.exp(-0.5 * inverse[:, a, a, None] * z[a] ** 2) * inside[a] for a in range(len(size))]
     weights, rows = bell[0], reached[0]
     if len(size) == 2:
         weights = weights[:, :, None] * bell[1][:, None, :]
-        if inverse[0, 1] != 0.0:
-            weights *= np.exp(-inverse[0, 1] * z[0][:, :, None] * z[1][:, None, :])
+        if inverse[:, 0, 1].any():
+            weights *= np.exp(-inverse[:, 0, 1, None, None] * z[0][:, :, None] * z[1][:, None, :])
         rows = rows[:, :, None] * size[1] + reached[1][:, None, :]
     keep = weights > np.exp(-0.5 * reach**2)
+    counts = keep.reshape(len(place), -1).sum(axis=1)
     scale = float(np.prod(sides)) / np.sqrt(np.linalg.det(2 * np.pi * V))
-    return scale * weights[keep], rows[keep], keep.reshape(len(place), -1).sum(axis=1)
+    return np.repeat(scale, counts) * weights[keep], rows[keep], counts

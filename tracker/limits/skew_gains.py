@@ -1,8 +1,9 @@
-"""What S is worth: the stationary cost J(S), its derivative E[g'D], and the slow motion of S along it.
+"""The stationary cost J(S) as a function of S, its derivative E[g'D], and the slow descent of S along it.
 
 Notes
 -----
-MATH.md section 7(c). With S held fixed, D^ij = d theta / d S(i, j) along the path, for the limit and for the algorithm alike:
+docs/mathematics, "Skew gain".
+With S held fixed, D^ij = d theta / d S(i, j) along the path, for the limit and for the algorithm alike:
 D^ij_{k+1} = D^ij_k - epsilon M h D^ij_k - epsilon E_ij g_k is the derivative of the step of theta. The gradient noise of step k
 does not depend on D_k, so that E[g_k'D^ij_k] = E[grad C(theta_k)'D^ij_k] = d J / d S(i, j), at every epsilon. It is computed as the
 derivative of the stationary moments. In the slow regime, skew_step = o(epsilon), S follows dS(i, j)/d tau = -dJ/dS(i, j).
@@ -19,7 +20,7 @@ from scipy.integrate import solve_ivp
 from tracker import skew
 from tracker.limits.exact_moments import Law, check_law, checked_times, fields
 from tracker.limits.stationary_moments import Steady, checked_radius
-from tracker.limits.switched_quadratic import WITH_TANGENT, SwitchedQuadratic, read
+from tracker.limits.switched_quadratic import SwitchedQuadratic, read
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -52,7 +53,7 @@ def skew_gain(scenario: Scenario, sampler: str, of: Law = "limit") -> SkewGain:
     array([0.19103])
     """
     check_law(of)
-    return _gain(read(scenario, sampler, "skew_gain", WITH_TANGENT), of)
+    return _gain(read(scenario, sampler, "skew_gain", at_given_skew=True), of)
 
 
 def slow_skew_path(scenario: Scenario, sampler: str, times: ArrayLike, of: Law = "limit") -> Array:
@@ -64,7 +65,7 @@ def slow_skew_path(scenario: Scenario, sampler: str, times: ArrayLike, of: Law =
     array([0.7  , 0.528])
     """
     check_law(of)
-    problem = read(scenario, sampler, "slow_skew_path", WITH_TANGENT)
+    problem = read(scenario, sampler, "slow_skew_path", at_given_skew=True)
     keys = next(keys for keys in scenario.samplers if keys.name == sampler)
     low, high = getattr(keys, "skew_bounds", (-np.inf, np.inf))
     tau = checked_times(times)

@@ -2,7 +2,8 @@
 
 Notes
 -----
-MATH.md section 2, tool 2. On n points a side of a periodic box, which the law must not fill:
+docs/mathematics, "Fourier series".
+On n points a side of a periodic box, which the law must not fill:
 
     d rho_i/dt = sum_a D_a ((M grad C_i)_a rho_i) + sum_a D_a^2 rho_i / beta + sum_j rho_j r q_ji.
 
@@ -35,9 +36,10 @@ MOST_POINTS = {1: 768, 2: 256}
 MOST_WORK = 6e9  # values of a right-hand side, about 2 minutes
 LARGEST_DENSE = 1600
 LARGEST_DENSE_FOR_MEANS = 400  # beyond, steps are cheaper than a dense exponential
-MOST_WORK_FOR_MEANS = 4e8  # values of a right-hand side, of all grids together: some 14 s
-DEPTH_FOR_MEANS, START_FOR_MEANS = 16.0, 5.6  # exp(-16) = 1e-7, and a Gaussian start has 2e-8 beyond 5.6 deviations
-SWITCHES = 2
+MOST_WORK_FOR_MEANS = {
+    1: 0.0,
+    2: 4e7,
+}  # values of a right-hand side, of all grids together: some 1.4 s; N = 1: dense only
 SMALL_ARRAY = 2000  # values: fewer take as long
 ORDER, STABLE = 8, 3.4  # Taylor's polynomial of degree 8 lets no wave with |lambda dt| <= 3.4 and Re lambda <= 0 grow
 STAGES, STABLE_FACTOR = 4, 2.2  # of the integrating factor; |B dt| <= 2.8 is stable for waves that only travel
@@ -45,7 +47,7 @@ POWERS, MARGIN = 40, 1.15  # how often, and with what margin, the largest |lambd
 
 
 class TooMuchWork(ValueError):
-    """The drift is so steep in so wide a box that the time steps would be too many."""
+    """More than is allowed: the drift is steep, or the law narrow, in a wide box."""
 
 
 def point_axes(box: Array, points: int | tuple[int, ...]) -> tuple[Array, ...]:
@@ -54,11 +56,12 @@ def point_axes(box: Array, points: int | tuple[int, ...]) -> tuple[Array, ...]:
     return tuple(low + np.arange(n) * (high - low) / n for n, (low, high) in zip(counts, box, strict=True))
 
 
-def initial_density(field: Field, axes: tuple[Array, ...]) -> Array:
-    """The start, shape (X, n) or (X, n, n)."""
+def initial_density(field: Field, axes: tuple[Array, ...], covariance: Array | None = None) -> Array:
+    """The start, shape (X, n) or (X, n, n); ``covariance``: another one in place of its own."""
+    V = field.covariance if covariance is None else covariance
     z = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1) - field.mean
-    at = np.exp(-0.5 * np.einsum("...a,ab,...b", z, np.linalg.inv(field.covariance), z))
-    at /= np.sqrt(np.linalg.det(2 * np.pi * field.covariance))
+    at = np.exp(-0.5 * np.einsum("...a,ab,...b", z, np.linalg.inv(V), z))
+    at /= np.sqrt(np.linalg.det(2 * np.pi * V))
     return np.asarray(field.initial.reshape((-1,) + (1,) * len(axes)) * at)
 
 
@@ -106,28 +109,6 @@ def _dense(field: Field, box: Array, points: int, times: Array) -> Array:
     return np.array(out)
 
 
-def calmed(field: Field, axes: tuple[Array, ...], b: Array) -> Array:
-    """The drifts, in the corners that hold no mass no faster than where mass is, so that corners do not decide the step.
-
-    In mode i a level set {C_i <= c} is not left but by noise. So mass stays DEPTH_FOR_MEANS / beta above the start and the
-    minimisers, and after a switch above what the level set of the other mode reaches; SWITCHES of them are followed.
-    """
-    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
-    X, N = len(field.costs), len(axes)
-    C = np.array([field.values(i, points) for i in range(X)]).reshape(X, -1)
-    deviations = START_FOR_MEANS * np.sqrt(np.diag(field.covariance))
-    tips = np.concatenate([field.mean + np.diag(deviations), field.mean - np.diag(deviations)])
-    at_tips = np.array([field.values(i, tips).max() for i in range(X)])
-    levels = np.maximum(C[:, C.argmin(axis=1)].max(axis=1), at_tips) + DEPTH_FOR_MEANS / field.beta
-    for _ in range(SWITCHES if X > 1 else 0):
-        held = (levels[:, None] >= C).any(axis=0)
-        levels = np.maximum(levels, C[:, held].max(axis=1, initial=-np.inf))
-    fastest = np.array(
-        [np.abs(b[i].reshape(N, -1)).max(axis=1, where=levels[i] >= C[i], initial=0.0) for i in range(X)]
-    ).reshape((X, N) + (1,) * N)
-    return np.clip(b, -fastest, fastest)
-
-
 def solve_for_means(field: Field, box: Array, points: int, times: Array) -> Array:
     """``solve`` for less work: the grid is compared with another, and the steps of time with it."""
     if len(box) == 1 and len(field.costs) * points <= LARGEST_DENSE_FOR_MEANS:
@@ -142,7 +123,7 @@ def work_for_means(field: Field, box: Array, points: int, times: Array) -> float
         return 0.0
     axes = point_axes(box, points)
     with np.errstate(over="ignore", invalid="ignore"):
-        b = calmed(field, axes, drifts(field, axes))
+        b = drifts(field, axes)
         return STAGES * float(_counts(field, box, b, times).sum()) * max(SMALL_ARRAY, b.size / len(box))
 
 
@@ -157,7 +138,7 @@ def _counts(field: Field, box: Array, b: Array, times: Array) -> Array:
 
 def _factored(field: Field, box: Array, points: int, times: Array) -> Array:
     """Integrating factor for the diffusion, Runge-Kutta of order 4 for the rest."""
-    b, waves, damping, rate = _pieces(field, box, points, calm=True)
+    b, waves, damping, rate = _pieces(field, box, points)
     N, out = len(box), []
     gaps, counts = np.diff(times, prepend=0.0), _counts(field, box, b, times)
     for gap, count in zip(gaps, counts, strict=True):
@@ -175,14 +156,12 @@ def _factored(field: Field, box: Array, points: int, times: Array) -> Array:
     return np.array(out)
 
 
-def _pieces(
-    field: Field, box: Array, points: int, *, calm: bool = False
-) -> tuple[Array, Waves, Array, Callable[[Waves], Waves]]:
+def _pieces(field: Field, box: Array, points: int) -> tuple[Array, Waves, Array, Callable[[Waves], Waves]]:
     """The drifts, the start's waves, the damping of every wave, and the rate by drift and generator."""
     from scipy import fft
 
     N, axes = len(box), point_axes(box, points)
-    b = calmed(field, axes, drifts(field, axes)) if calm else drifts(field, axes)
+    b = drifts(field, axes)
     inner = tuple(range(-N, 0))
     k = [_wave_numbers(box, points, a) for a in range(N)]
     k[-1] = np.abs(k[-1][: points // 2 + 1])  # rfft keeps half of the last axis

@@ -1,15 +1,15 @@
-"""Stationary moments, and whether there are any.
+"""Compute stationary moments, after a check that second moments stay bounded.
 
 Notes
 -----
-The stationary v solves K v = 0 with sum p = 1, where K is L for the limit and E for the algorithm (``system``). The solve
+The stationary v solves K v = 0 with sum p = 1, where K is L for the limit and E for the algorithm (``moment_system``). The solve
 returns finite nonsense when second moments grow without bound, so the radius of the second-moment block comes first:
 
     algorithm:  the spectral radius of Pi_i -> sum_j P_ji B_j Pi_j B_j'
     limit:      exp of the largest real part in the spectrum of Pi_i -> -A_i Pi_i - Pi_i A_i' + sum_j G_ji Pi_j,
                 which is the spectral radius after one unit of time
 
-and must be below 1. How large systems are solved is in ``large``.
+and must be below 1. ``large_systems`` solves large ones.
 """
 
 from __future__ import annotations

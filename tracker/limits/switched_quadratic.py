@@ -1,4 +1,4 @@
-"""A scenario read as theory reads it: quadratic costs that a Markov chain switches, one sampler with a fixed S.
+"""Read a scenario for theory: quadratic costs that a Markov chain switches, and one sampler with a fixed S.
 
 Notes
 -----
@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracker import skew
-from tracker.costs.quadratic import Quadratic
+from tracker.costs.facts import as_quadratic
 from tracker.scenario.builders import initial_law, skew_matrix
 from tracker.scenario.complaints import place_of
-from tracker.scenario.switching_check import FIXED_SKEW
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
     from tracker.scenario.model import Scenario
 
     Array = NDArray[np.float64]
-
-FIXED = FIXED_SKEW  # the kinds of samplers whose S stands still
-WITH_TANGENT = (*FIXED, "hessian")  # those for which E[g'D] at a given S has a meaning
 
 
 @dataclass(frozen=True)
@@ -96,7 +92,7 @@ class SwitchedQuadratic:
         return steps
 
 
-def read(scenario: Scenario, sampler: str, wanted: str, kinds: tuple[str, ...] = FIXED) -> SwitchedQuadratic:
+def read(scenario: Scenario, sampler: str, wanted: str, *, at_given_skew: bool = False) -> SwitchedQuadratic:
     """Return the scenario as a ``SwitchedQuadratic``; ``wanted`` names the caller in messages.
 
     Raises
@@ -105,13 +101,13 @@ def read(scenario: Scenario, sampler: str, wanted: str, kinds: tuple[str, ...] =
         If the theory does not cover it; the message says what does.
     """
     _refuse_other_worlds(scenario, wanted)
-    S = _skew(scenario, sampler, wanted, kinds)
+    S = _skew(scenario, sampler, wanted, at_given_skew=at_given_skew)
     keys = _keys(scenario, sampler)
     costs = []
     for index, mode in enumerate(scenario.modes):
-        cost = mode.build()
-        if not isinstance(cost, Quadratic):
-            raise ValueError(  # noqa: TRY004  (a fact about the scenario, not about a type)
+        cost = as_quadratic(mode.build())
+        if cost is None:
+            raise ValueError(
                 f"{place_of('modes', index, mode)}: limits.{wanted} is exact for quadratic costs only, and {mode.cost} is "
                 "none: use limits.density (N = 1, 2) or limits.coupled (any N)"
             )
@@ -123,7 +119,7 @@ def read(scenario: Scenario, sampler: str, wanted: str, kinds: tuple[str, ...] =
     return SwitchedQuadratic(
         H=np.array([cost.curvature for cost in costs]),
         m=np.array([cost.minimum for cost in costs]),
-        Sigma=np.array([cost.noise @ cost.noise.T for cost in costs]),
+        Sigma=np.array([cost.covariance for cost in costs]),
         S=S,
         Q=Q - np.diag(Q.sum(axis=1)),
         alpha=0.0 if chain is None else chain.alpha,
@@ -157,14 +153,17 @@ def _keys(scenario: Scenario, sampler: str) -> Any:
     raise ValueError(f"sampler: {sampler!r} is none of the scenario's: {names}")
 
 
-def _skew(scenario: Scenario, sampler: str, wanted: str, kinds: tuple[str, ...]) -> Array:
+def _skew(scenario: Scenario, sampler: str, wanted: str, *, at_given_skew: bool) -> Array:
     keys = _keys(scenario, sampler)
     place = f'sampler "{keys.name}"'
-    if keys.kind == "tempered":
+    if keys.adapts and keys.skew_is != "moving":
         raise ValueError(
-            f"{place}: limits.{wanted} needs noise of one size, and tempered adapts it: simulate it instead"
+            f"{place}: limits.{wanted} needs a sampler that stays as it is, and {keys.kind} moves {keys.adapts}: simulate it "
+            "instead"
         )
-    if keys.kind not in kinds:
+    if not (keys.euler or keys.adapts):
+        raise ValueError(f"{place}: limits.{wanted} is not known for the kind {keys.kind}: simulate it instead")
+    if not (keys.euler or (keys.tangent and at_given_skew)):
         raise ValueError(
             f"{place}: limits.{wanted} needs an S that stands still, and {keys.kind} moves it: use limits.coupled for its law, "
             "limits.adaptive_path for (theta, D, S) at beta = inf, limits.skew_gain for the drift of S at a given S"

@@ -1,4 +1,4 @@
-"""Is the switched system stable, at which steps, and up to which S.
+"""Decide whether the switched system is stable, for which steps, and up to which size of S.
 
 Notes
 -----

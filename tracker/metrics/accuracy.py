@@ -1,4 +1,4 @@
-"""How many rows a linear classifier gets right under the current labels, along a trace; and how soon again after a switch.
+"""Accuracy of a linear classifier along a trace, and the wait until it is reached again after a switch.
 
 A row x with label l = +-1 is right where l x'theta > 0, and half right where it is 0, as a guess would be. Accuracy lives in the stiff directions of theta: it says more
 about a classifier than the distance of theta to the minimiser.

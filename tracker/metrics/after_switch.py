@@ -1,14 +1,14 @@
-"""What happens after a switch: the error by age, the share of time in the right place, waits restricted to a horizon."""
+"""Measure what follows a switch: the error by age, the share of time in the target, and restricted mean waits."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tracker.metrics.averages import CONFIDENCE, Average, Curve, half_width
-from tracker.metrics.paired import Paired
-from tracker.metrics.recovery import grouped, shares_of_modes, survival
+from tracker.metrics.paired import Comparison, Paired
+from tracker.metrics.recovery import COUNTS_HELD, group_trials, shares_of_modes, survival
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from tracker.metrics.averages import Scale
 
     Array = NDArray[np.float64]
-
-
-AT_ONCE = 4_000_000  # numbers of the counts without a trial that are held at a time
 
 
 def mean_per_step(sums: Array, steps: Array, scale: Scale = "positive") -> Curve:
@@ -66,15 +63,8 @@ def pooled_mean(waits: NDArray[np.int64], edges: NDArray[np.int64], horizon: flo
     if not met.any():
         return Average(np.nan, np.nan)
     mean = float(mixed_mean(waits.sum(axis=0).astype(float), edges, horizon))
-    values = _pseudo_values(lambda counts: mixed_mean(counts, edges, horizon), grouped(waits[met]))
+    values = _pseudo_values(lambda counts: mixed_mean(counts, edges, horizon), group_trials(waits[met]))
     return Average(mean, float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else np.nan)
-
-
-class ComparedWaits(NamedTuple):
-    """The restricted means of two samplers on the same trials: their ratio and their difference."""
-
-    ratio: Paired
-    difference: Paired
 
 
 def compare_waits(
@@ -84,7 +74,7 @@ def compare_waits(
     horizon: float,
     price: tuple[float, float] = (1.0, 1.0),
     confidence: float = CONFIDENCE,
-) -> ComparedWaits:
+) -> Comparison:
     """Compare the waits (T, X, bins, 2) of two samplers by their pooled restricted means, each times its ``price`` per step.
 
     Notes
@@ -99,8 +89,8 @@ def compare_waits(
     own = [price[n] * mixed_mean(one.astype(float), edges, horizon) for n, one in enumerate((a, b))]
     wins = int((own[0] < own[1]).sum())
     if trials == 0:
-        return ComparedWaits(Paired(np.nan, np.nan, np.nan, 0, 0), Paired(np.nan, np.nan, np.nan, 0, 0))
-    both = grouped(np.concatenate([a, b], axis=1))
+        return Comparison(Paired(np.nan, np.nan, np.nan, 0, 0), Paired(np.nan, np.nan, np.nan, 0, 0))
+    both = group_trials(np.concatenate([a, b], axis=1))
 
     def means(counts: Array) -> Array:
         parts = (counts[..., :modes, :, :], counts[..., modes:, :, :])
@@ -116,7 +106,7 @@ def compare_waits(
     times, by = (_jackknife(function, both, wins, trials, confidence) for function in (logarithm, gap))
     with np.errstate(over="ignore"):
         estimate, low, high = (float(np.exp(end)) for end in times[:3])
-    return ComparedWaits(Paired(estimate, low, high, wins, trials), by)
+    return Comparison(Paired(estimate, low, high, wins, trials), by)
 
 
 def _jackknife(statistic: Callable[[Array], Array], groups: Array, wins: int, trials: int, confidence: float) -> Paired:
@@ -131,6 +121,6 @@ def _jackknife(statistic: Callable[[Array], Array], groups: Array, wins: int, tr
 def _pseudo_values(statistic: Callable[[Array], Array], groups: Array) -> Array:
     """Return n f(all) - (n - 1) f(all but i) for each of n groups (n, ...): what each would have to be worth."""
     count, total = len(groups), groups.sum(axis=0)
-    at_once = max(1, AT_ONCE // total.size)
+    at_once = max(1, COUNTS_HELD // total.size)
     without = np.concatenate([statistic(total - groups[n : n + at_once]) for n in range(0, count, at_once)])
     return np.asarray(count * statistic(total) - (count - 1) * without)

@@ -1,4 +1,4 @@
-"""How many independent draws the recorded points of a sampler are worth."""
+"""Estimate how many independent draws the recorded points of a sampler are worth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many tests at once: what the smallest of their p-values is worth."""
+"""Correct the smallest p-value of several tests for their number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paired comparisons: two samplers on the same trials, so on the same chain, data and noise.
+"""Compare two samplers on the same trials: same chain, same data, same noise.
 
 They are compared by the ratio of their means, which says the same as the difference of the means (waits for re-acquisition:
 ``tracker.metrics.after_switch.compare_waits``).
@@ -29,6 +29,13 @@ class Paired(NamedTuple):
     high: float
     wins: int
     trials: int
+
+
+class Comparison(NamedTuple):
+    """Two samplers on the same trials: the ratio of their means, and the difference."""
+
+    ratio: Paired
+    difference: Paired
 
 
 def difference(a: Array, b: Array, confidence: float = CONFIDENCE) -> Paired:

@@ -1,4 +1,4 @@
-"""Re-acquisition after a switch: Kaplan-Meier by new mode from counts, with intervals by resampling trials.
+"""Estimate the wait for re-acquisition after a switch: Kaplan-Meier by new mode, intervals by resampling trials.
 
 A wait ends when theta first enters the target set of the new mode; it is censored by the next switch or the end of the run,
 at the age of the last look before it: at the switch itself nobody can tell whether it would have ended there.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 RESAMPLES = 1000
 ROUNDING = 1e-12
-AT_ONCE = 4_000_000  # numbers of the resampled counts that are held at a time
+COUNTS_HELD = 4_000_000  # at a time, where trials are resampled or left out
 MOST_GROUPS = 400  # beyond this many trials, whole groups of them are resampled: they are independent too
 RESAMPLING_SEED = 20_240_607  # a report must come out the same twice
 
@@ -137,11 +137,11 @@ def _ends(
 
     With few waits the curve often stays at one half for long: the lower end is one of first medians, the upper of last ones.
     """
-    groups = grouped(waits)
+    groups = group_trials(waits)
     count = len(groups)
     weights = np.random.default_rng(RESAMPLING_SEED).multinomial(count, np.full(count, 1 / count), size=RESAMPLES)
     flat = groups.reshape(count, -1)
-    at_once = max(1, AT_ONCE // flat.shape[1])
+    at_once = max(1, COUNTS_HELD // flat.shape[1])
     parts = []
     for start in range(0, RESAMPLES, at_once):
         curves = _curves((weights[start : start + at_once] @ flat).reshape(-1, *groups.shape[1:]))
@@ -166,7 +166,7 @@ def expanded_tail(trials: int, confidence: float = CONFIDENCE) -> float:
     return float(ndtr(-np.sqrt(trials / (trials - 1.0)) * stdtrit(trials - 1.0, 0.5 + confidence / 2.0)))
 
 
-def grouped(waits: NDArray[np.int64]) -> Array:
+def group_trials(waits: NDArray[np.int64]) -> Array:
     """Add up neighbouring trials so that at most ``MOST_GROUPS`` rows remain."""
     bounds = np.unique(np.linspace(0, len(waits), MOST_GROUPS + 1).astype(int)[:-1])
     return np.asarray(np.add.reduceat(waits, bounds, axis=0), dtype=float)

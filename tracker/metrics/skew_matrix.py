@@ -1,4 +1,4 @@
-"""The path of the skew matrix S: how large it is, how often it is at its bounds; and the noise that it amplifies."""
+"""Measure the path of the skew matrix S: its size, its time at the bounds, and the noise that it amplifies."""
 
 from __future__ import annotations
 

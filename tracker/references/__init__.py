@@ -1,4 +1,4 @@
-"""Ground truth for problems that stand still: the exact law of a mode, and Metropolis-Hastings as the paper used it.
+"""Ground truth for one mode without switching: its exact law, and Metropolis-Hastings as in the paper.
 
 ``posterior`` integrates exp(-beta C) by quadrature: mixtures in any dimension, polynomials for N = 1 and 2, quadratic
 costs in closed form. ``metropolis`` draws from exp(-beta C) for any cost. ``calibration`` checks both against data sets

@@ -2,15 +2,9 @@
 
 Notes
 -----
-A mixture's likelihood depends on theta only through p = means[0]'theta and q = means[1]'theta. Under the prior raised to
-the power beta, theta = prior_mean + A xi with A = diag(sqrt(prior_variance / beta)) and xi standard normal. With W an
-orthonormal basis of the row space of means A, write theta = prior_mean + B u + (what is orthogonal), B = A W: then
-
-    beta C(prior_mean + B u) = |u|^2 / 2 - beta log likelihood + const,
-
-so u, with at most two coordinates, has the density exp(-beta C(prior_mean + B u)), which is integrated on a lattice,
-and given u, theta is Gaussian with mean prior_mean + B u and covariance A A' - B B'. This holds for any N. Polynomials
-of one and two variables are integrated as they are (B = I, nothing left over); a quadratic cost has nothing to integrate.
+A cost says which coordinates u of theta = origin + B u + rest are no Gaussian (``costs.facts.reduced_law``): none of a
+quadratic cost, at most two of a mixture, all of a polynomial. The density exp(-beta C(origin + B u)) of u, one or two
+coordinates, is integrated on a lattice; rest is normal and independent of u.
 
 The distribution function of coordinate i is that of B_i u + s n, s^2 the variance left over. The lattice is turned so
 that its first axis lies along B_i. Where s spans a few lattice spacings, the trapezoidal sum of normal distribution
@@ -30,10 +24,8 @@ from scipy.special import ndtr, sici
 
 from tracker.compiled import kernel
 from tracker.costs.base import expected
+from tracker.costs.facts import ReducedLaw, reduced_law
 from tracker.costs.minimise.search import global_minimisers
-from tracker.costs.mixture.family import Mixture
-from tracker.costs.polynomial.family import PolynomialCost
-from tracker.costs.quadratic import Quadratic
 from tracker.references.lattice_integrals import DEPTH, Lattice, integrate
 from tracker.scenario.builders import mode_index
 from tracker.scenario.complaints import place_of
@@ -51,6 +43,7 @@ RESOLVED = 1.5  # a normal law this many spacings wide is summed with an error o
 HERMITE = 40  # nodes for a normal law narrower than that
 PLANE = 2  # the most coordinates that a lattice has
 DOUBLINGS = 40
+ANY_COST = "use references.metropolis, which takes any cost"
 SLIVER = 1e-9  # a direction whose share of the variance is below this is rounding
 
 
@@ -197,16 +190,19 @@ def law_of(cost: Any, beta: float, start: Array) -> Posterior:
 
 def reduce(cost: Any, beta: float, start: Array) -> Reduced:
     """Return what is left to integrate of the law proportional to exp(-beta C)."""
-    if isinstance(cost, Mixture):
-        return _mixture(cost, beta, start)
-    if isinstance(cost, Quadratic):
-        N = cost.minimum.size
-        rest = np.asarray(np.linalg.inv(cost.curvature) / beta, dtype=float)
-        return Reduced(cost.minimum, np.zeros((N, 0)), rest, _nothing, 0.0, np.zeros((0, 0)))
-    if isinstance(cost, PolynomialCost) and start.size <= PLANE:
+    law = reduced_law(cost, beta, DEPTH)
+    if law is None:
+        raise ValueError(f"no exact law is known for {type(cost).__name__}: {ANY_COST}")
+    rank = law.directions.shape[1]
+    if rank > PLANE:
+        raise ValueError(f"no exact law of {rank} coordinates together is computed, at most of {PLANE}: {ANY_COST}")
+    if law.reach is None:
         return _whole(cost, beta, start)
-    kind = "a polynomial of more than 2 variables" if isinstance(cost, PolynomialCost) else type(cost).__name__
-    raise ValueError(f"no exact law is known for {kind}: use references.metropolis, which takes any cost")
+    basis = law.scale[:, np.newaxis] * law.directions
+    if rank == 0:
+        return Reduced(law.origin, basis, law.rest, _nothing, 0.0, np.zeros((0, 0)))
+    wells = _wells(cost, beta, start, law, law.reach)
+    return Reduced(law.origin, basis, law.rest, _potential(cost, beta, law.origin, basis), law.reach, wells)
 
 
 @kernel
@@ -229,27 +225,14 @@ def _nothing(u: Array) -> Array:
     return np.zeros(len(u))
 
 
-def _mixture(cost: Mixture, beta: float, start: Array) -> Reduced:
-    scale = np.sqrt(1.0 / (beta * cost.precision))
-    forms = cost.means * scale
-    if scale.size <= PLANE:
-        W = np.eye(scale.size)  # all of theta: the axes of the lattice are those of theta
-    else:
-        _, singular, rows = np.linalg.svd(forms, full_matrices=False)
-        W = rows[singular > SLIVER * max(float(singular[0]), np.finfo(float).tiny)].T
-    basis = scale[:, np.newaxis] * W
-    rest = scale[:, np.newaxis] * (np.eye(scale.size) - W @ W.T) * scale
-    # -log(exp(-a) + exp(-b)) >= -log 2 for each observation, so beta C exceeds its value at u = 0 by DEPTH beyond this
-    above = expected(cost, cost.prior_mean) - cost.constant + np.log(2.0) * cost.weights.sum()
-    reach = float(np.sqrt(2.0 * (beta * above + DEPTH)))
-    # a minimum lies in the plane of u: away from it only the prior changes, and that is lowest there
+def _wells(cost: Any, beta: float, start: Array, law: ReducedLaw, reach: float) -> Array:
+    """Return the minima of the potential of u: away from the plane of u only what is normal changes, and is lowest there."""
     lowest = global_minimisers(cost, start)
-    wells = (lowest.wells[lowest.depths <= lowest.value + DEPTH / beta] - cost.prior_mean) / scale @ W
-    wells = wells[np.abs(wells).max(axis=1, initial=0.0) <= reach]
-    return Reduced(cost.prior_mean, basis, rest, _potential(cost, beta, cost.prior_mean, basis), reach, wells)
+    wells = (lowest.wells[lowest.depths <= lowest.value + DEPTH / beta] - law.origin) / law.scale @ law.directions
+    return np.asarray(wells[np.abs(wells).max(axis=1, initial=0.0) <= reach])
 
 
-def _whole(cost: PolynomialCost, beta: float, start: Array) -> Reduced:
+def _whole(cost: Any, beta: float, start: Array) -> Reduced:
     """Double a box around all wells that matter until the cost on its edge is out of reach, then once more for safety.
 
     Beyond a barrier the cost may come down again, so it is looked at twice and four times as far out too.

@@ -1,4 +1,4 @@
-"""Integrals of exp(-f) over a line or a plane: the trapezoidal rule on the points of a lattice that matter.
+"""Integrate exp(-f) over a line or a plane by the trapezoidal rule, on the lattice points that carry mass.
 
 Notes
 -----

@@ -4,9 +4,8 @@ Notes
 -----
 Random-walk proposals theta + F n, n standard normal. During the warm-up F is tuned: its shape to the covariance of all
 chains so far, its size to the acceptance rate ``target``; then it is frozen, so that the law is exactly stationary.
-For a mixture every tenth proposal exchanges the labels of the components, theta' = (I + K (P - I) means) theta with
-K = V means' (means V means')^-1, V the prior covariance and P the exchange: an involution that keeps volume, so the plain
-acceptance rule holds. Without it a random walk stays in one labelling wherever the barrier is high, and would be a false
+Where a cost has labels to exchange (``costs.facts.label_exchange``: a mixture), every tenth proposal does it: a linear
+involution that keeps volume, so the plain acceptance rule holds. Without it a random walk stays in one labelling wherever the barrier is high, and would be a false
 ground truth (``labels=False`` is the paper's plain sampler).
 
 A limit that is known: with Example 1's mixture at variance 0.3 in place of 2, one chain from a draw of the prior failed
@@ -26,7 +25,7 @@ import numpy as np
 from tracker.autocorrelation import mixing
 from tracker.compiled import kernel
 from tracker.costs.base import expected, search_region
-from tracker.costs.mixture.family import Mixture
+from tracker.costs.facts import label_exchange
 from tracker.references.exact_posterior import chosen_mode
 from tracker.streams import NOISE, START, draw_normals, draw_uniform
 
@@ -161,7 +160,7 @@ def metropolis(
     chains, seed : int
         Chain c uses the streams of trial c (``tracker.streams``): the same call gives the same draws.
     labels : bool
-        Whether the labels of a mixture's components are exchanged now and then.
+        Whether labels are exchanged now and then, where a cost has any.
 
     Examples
     --------
@@ -193,7 +192,8 @@ def draws_of(
     """Draw as ``metropolis`` does, for built parameters; ``thin = 0`` takes three autocorrelation times of the warm-up."""
     streams = [_stream(seed, NOISE, c) for c in range(chains)]
     theta = _starts(cost, start, chains, seed)
-    exchange = _exchange(cost) if labels and isinstance(cost, Mixture) else np.zeros((0, 0))
+    exchange = label_exchange(cost) if labels else None
+    exchange = np.zeros((0, 0)) if exchange is None else exchange
     proposal, last = _warm_up(cost, beta, theta, exchange, streams)
     if thin == 0:
         thin = int(np.ceil(3.0 * np.nanmax([mixing(last[:, :, d]).time for d in range(start.size)])))
@@ -235,7 +235,7 @@ def _warm_up(cost: Any, beta: float, theta: Array, exchange: Array, streams: Seq
 
 
 def _starts(cost: Any, start: Array, chains: int, seed: int) -> Array:
-    """Return scattered starting points (chains, N): for a mixture, draws from its prior."""
+    """Return scattered starting points (chains, N): draws from the prior, where the search region is made of one."""
     centre, scale = search_region(cost, start)
     normals = np.empty((chains, start.size))
     for c in range(chains):
@@ -247,15 +247,3 @@ def _starts(cost: Any, start: Array, chains: int, seed: int) -> Array:
 def _stream(seed: int, role: int, chain: int) -> Words:
     state: Any = np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(role, chain))).state
     return np.array(state["state"]["state"], dtype=np.uint64)
-
-
-def _exchange(cost: Mixture) -> Array:
-    """Return the involution that exchanges p and q, shape (N, N), or (0, 0) where they are no two separate forms."""
-    means = cost.means
-    spread = means / cost.precision  # means V, shape (2, N)
-    gram = spread @ means.T
-    if np.linalg.matrix_rank(gram) < 2:
-        return np.zeros((0, 0))
-    K = np.linalg.solve(gram, spread).T
-    P = np.array([[0.0, 1.0], [1.0, 0.0]])
-    return np.ascontiguousarray(np.eye(means.shape[1]) + K @ (P - np.eye(2)) @ means)

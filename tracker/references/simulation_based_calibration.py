@@ -1,4 +1,4 @@
-"""Simulation-based calibration: does a sampler draw from the posterior, over many data sets at once?
+"""Simulation-based calibration: test over many data sets whether a sampler draws from the posterior.
 
 Notes
 -----
@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import gammainc, gammaincc, ndtr, ndtri, smirnov
 
-from tracker.costs.mixture.family import MixtureKeys
 from tracker.references.exact_posterior import reduce
 from tracker.references.metropolis_hastings import draws_of
+from tracker.scenario.builders import measured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,33 +49,36 @@ class Calibration(NamedTuple):
 
 
 def draw_problems(scenario: Scenario, count: int, seed: int = 0) -> list[DataSet]:
-    """Draw ``count`` parameters from the prior of a scenario's mixture, and its number of observations from each.
+    """Draw ``count`` parameters from the prior of a scenario's first mode, and its number of observations from each.
 
     >>> import tracker
     >>> scenario = tracker.load("scenarios/example_1.toml")
     >>> [problem.truth.shape for problem in tracker.references.draw_problems(scenario, 2)]
     [(2,), (2,)]
     """
-    keys = scenario.modes[0]
-    if not isinstance(keys, MixtureKeys) or keys.data == "stream":
-        raise ValueError(f'modes[0] "{keys.name}": calibration needs a mixture with stored data, not {keys.cost}')
-    rng = np.random.default_rng(seed)
-    means, mean = np.array(keys.means, dtype=float), np.array(keys.prior_mean, dtype=float)
-    deviation = np.sqrt(np.broadcast_to(np.array(keys.prior_variance, dtype=float), mean.shape))
+    keys, rng = scenario.modes[0], np.random.default_rng(seed)
     found = []
     for _ in range(count):
-        truth = mean + deviation * rng.standard_normal(mean.size)
-        component = rng.integers(0, 2, size=keys.horizon)
-        y = means[component] @ truth + np.sqrt(keys.variance) * rng.standard_normal(keys.horizon)
-        drawn = keys.model_copy(update={"observations": tuple(y.tolist()), "data_seed": None, "truth": None})
-        found.append(DataSet(truth, drawn.build()))
+        drawn = keys.draw_from_prior(rng)
+        if drawn is None:
+            raise ValueError(
+                f'modes[0] "{keys.name}": calibration needs a prior and stored data (a mixture with data = "sweep", "shuffle" or '
+                f'"full"), and this {keys.cost} has none'
+            )
+        truth, mode = drawn
+        found.append(DataSet(truth, mode.build()))
     return found
 
 
 def quantities(cost: Any, theta: Array) -> Array:
-    """Return what is ranked, shape (..., N + 2): the coordinates of ``theta`` (..., N), p + q and |p - q|."""
-    p, q = theta @ cost.means[0], theta @ cost.means[1]
-    return np.concatenate([theta, (p + q)[..., np.newaxis], np.abs(p - q)[..., np.newaxis]], axis=-1)
+    """Return what is ranked, shape (..., N + 2): the coordinates of ``theta`` (..., N), then what exchanged labels do not change.
+
+    These are the sum and the range of the coordinates in which distances are taken: p + q and |p - q| for a mixture.
+    """
+    flat = theta.reshape(-1, theta.shape[-1])
+    places = np.array([measured(cost, point) for point in flat]).reshape(*theta.shape[:-1], -1)
+    free = np.stack([places.sum(axis=-1), np.ptp(places, axis=-1)], axis=-1)
+    return np.concatenate([theta, free], axis=-1)
 
 
 def sampled_ranks(problems: Sequence[DataSet], seed: int = 0, plant: Callable[[Any], Any] | None = None) -> Array:

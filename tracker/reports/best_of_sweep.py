@@ -1,4 +1,4 @@
-"""Which sampler and setting is best in each world of a sweep, and which of the others the trials do not tell from it.
+"""Find the best sampler and setting in each world of a sweep, and those that the trials cannot tell from it.
 
 A world is a choice of all that is swept and not the samplers' own (``chain.alpha``, ``steps``, ...). In one world all
 points meet the same chains and noise, trial by trial, so that candidates are compared in pairs of trials.
@@ -13,7 +13,7 @@ import numpy as np
 from tracker.metrics.averages import Average, confidence_of_each
 from tracker.metrics.paired import Paired, gap_closed, ratio_of_averages, ratio_of_means
 from tracker.names import BASELINES, FROZEN, ORACLE
-from tracker.reports.sweep_figures import is_choice, ticks
+from tracker.reports.sweep_axes import is_choice, ticks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

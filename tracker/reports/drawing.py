@@ -1,4 +1,4 @@
-"""A figure as text inside a page, or as a file of its own. The same figure gives the same bytes."""
+"""Write a figure into a page or into a file of its own. The same figure gives the same bytes."""
 
 from __future__ import annotations
 
@@ -52,13 +52,18 @@ def figure_bytes(figure: Figure, kind: Format) -> bytes:
         without_warnings(),
         mpl.rc_context(SETTINGS),
     ):  # ticks are made when a figure is drawn, and take their size from here
-        if (engine := figure.get_layout_engine()) is not None:
-            engine.execute(figure)
-            figure.set_layout_engine("none")  # laying out again would move things by a hair, and change the bytes
-            _settle(figure)
-            _move_inside(figure)
+        lay_out(figure)
         figure.savefig(buffer, format=kind, metadata=DATELESS[kind], facecolor=background)
     return buffer.getvalue()
+
+
+def lay_out(figure: Figure) -> None:
+    """Put everything in its place, once: doing it again would move things by a hair, and change the bytes."""
+    if (engine := figure.get_layout_engine()) is not None:
+        engine.execute(figure)
+        figure.set_layout_engine("none")
+        _settle(figure)
+        _move_inside(figure)
 
 
 def _settle(figure: Figure) -> None:

@@ -1,4 +1,4 @@
-"""What a page shows: exhibits (a question, its figure and its numbers), and what is left out, with the reason."""
+"""The parts of a page: exhibits (a question, its figure, its numbers), and notes on what was left out."""
 
 from __future__ import annotations
 

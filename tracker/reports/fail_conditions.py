@@ -1,4 +1,4 @@
-"""Conditions on which a script fails: ``QUANTITY.SAMPLER[.low|.high] > NUMBER``, about the ratio of two runs."""
+"""Parse and judge the conditions of ``--fail-if``: ``QUANTITY.SAMPLER[.low|.high] > NUMBER``, on the ratio of two runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tracker.formatting import counted, listed
 from tracker.metrics.averages import FEWEST, no_interval
-from tracker.reports.run_vs_run import QUANTITIES
+from tracker.metrics.table import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,10 +46,10 @@ def parse_condition(text: str) -> Condition:
         value = float(found[5]) if found else float("nan")
     except ValueError:
         found = None
-    if found is None or found[1] not in QUANTITIES:
+    if found is None or found[1] not in METRICS:
         raise ValueError(
             f"--fail-if {text!r}: must be QUANTITY.SAMPLER[.low|.high] > NUMBER (or <, >=, <=), QUANTITY one of "
-            f"{', '.join(QUANTITIES)}, SAMPLER a name or *; it is about the ratio of the second run to the first"
+            f"{', '.join(METRICS)}, SAMPLER a name or *; it is about the ratio of the second run to the first"
         )
     return Condition(text, found[1], found[2], found[3] or "", found[4], value)
 
@@ -59,6 +59,8 @@ def failures(changes: Sequence[Change], conditions: Sequence[Condition]) -> list
     lines = []
     for condition in conditions:
         about = [c for c in changes if c.quantity == condition.quantity and condition.sampler in ("*", c.sampler)]
+        if not any(c.quantity == condition.quantity for c in changes):
+            raise ValueError(f"--fail-if {condition.text!r}: these runs have no {condition.quantity}")
         if not about:
             names = ", ".join(dict.fromkeys(c.sampler for c in changes))
             raise ValueError(

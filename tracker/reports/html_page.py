@@ -1,4 +1,4 @@
-"""The page: sections of exhibits become one self-contained HTML file, without script and without addresses."""
+"""Render sections of exhibits as one HTML file without script and without outside addresses."""
 
 from __future__ import annotations
 

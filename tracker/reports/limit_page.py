@@ -1,4 +1,4 @@
-"""What ``tracker limit`` found, drawn: errors along the ladder, whole laws, and the three limits."""
+"""Draw what ``tracker limit`` found: errors along the ladder, laws, and distances to the three limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a notebook shows of a run, a sweep and a scenario: small, escaped, in the notebook's own colours."""
+"""Show a run, a sweep or a scenario in a notebook: small tables in the notebook's own colours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each sampler at its own best step, exactly, beside the steps of the file: what theory knows without more runs."""
+"""Exhibit: the exact error of each sampler at its own best step, beside the step of the file."""
 
 from __future__ import annotations
 

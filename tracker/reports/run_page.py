@@ -1,11 +1,12 @@
-"""A run as a page: which exhibits there are, and in which order."""
+"""Make the page of a run: which exhibits it has, in which order."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tracker.formatting import average, counted, number, percent, plain
+from tracker.formatting import DASH, average, counted, number, percent, plain
+from tracker.metrics.table import metrics_of
 from tracker.reports import sampler_vs_sampler
 from tracker.reports.exhibit import Exhibit, Omitted, Section, Shown, Table
 from tracker.reports.exhibits import (
@@ -28,6 +29,9 @@ from tracker.reports.step_notes import evaluations, over_limit, with_steps
 from tracker.reports.verdict_box import closed_gap, verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tracker.metrics.table import Metric
     from tracker.reports.drawing import Format
     from tracker.reports.exhibits.diagnostics import Health
     from tracker.runs import Run
@@ -86,22 +90,30 @@ def subtitle(view: View) -> str:
 
 
 def overview(view: View) -> Shown:
-    """Return the table on top."""
+    """Return the table on top: a column for each metric that a page shows, the gap closed beside the first."""
+    first, *others = [metric for metric in metrics_of(view.measured) if "page" in metric.shown]
     rows = []
     for name in view.names:
-        row = view.summary[name]
-        inside = row["inside_target"]["mean"] if row["inside_target"] else None
+        row, step = view.summary[name], view.epsilons.get(name)
         rows.append((
-            name, plain(view.epsilons[name]) if name in view.epsilons else None, over_limit(view.steps_over_limits.get(name)) if name in view.epsilons else None,
-            evaluations(row["evaluations"]), average(row["tracking_error"]), percent(closed_gap(view, name).estimate), average(row["excess_cost"]),
-            percent(inside), number(row["recovery"]["median"]), row["diverged"],
+            name, plain(step) if step is not None else None,
+            over_limit(view.steps_over_limits.get(name)) if step is not None else None,
+            evaluations(row["evaluations"]), _cell(first, row), percent(closed_gap(view, name).estimate),
+            *(_cell(metric, row) for metric in others), row["diverged"],
         ))  # fmt: skip
-    columns = (
-        "sampler", "ε", "ε / its limit", "a step evaluates", "tracking error", "gap closed", "excess cost", "in target", "recovery", "diverged",
-    )  # fmt: skip
+    heads = (first.head, "gap closed", *(metric.head for metric in others))
+    columns = ("sampler", "ε", "ε / its limit", "a step evaluates", *heads, "diverged")
     caption = (
         "Averages over time and trials, ± standard errors over trials; recovery is the median number of steps from a switch that "
         "led out of the target to the target. The limit of a step ε is the largest that is mean-square stable in each mode alone. "
         "frozen stands still, oracle knows the mode."
     )
     return Shown(caption, Table(columns, tuple(rows)))
+
+
+def _cell(metric: Metric, row: Mapping[str, Any]) -> str:
+    """Return what a summary says of a metric: a median for a time, per cent for a share."""
+    entry = row.get(metric.key) or {}
+    if metric.kind == "time":
+        return number(entry.get("median"))
+    return percent(entry.get("mean")) if metric.unit == "share" else average(entry) if entry else DASH

@@ -1,4 +1,4 @@
-"""A run as the exhibits look at it: numbers per trial and sampler, names, looks, and one coordinate to show."""
+"""A run as the exhibits read it: numbers per trial and sampler, names, colours, and the coordinate to show."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracker.engine.bins import AGE_BITS, WAIT_BITS, bin_edges
+from tracker.engine.bins import AGE_BITS, bin_edges
 from tracker.formatting import counted, listed
-from tracker.metrics.after_switch import ComparedWaits, compare_waits
-from tracker.metrics.averages import CONFIDENCE
-from tracker.metrics.recovery import others
+from tracker.metrics.estimates import Contender, trial_values, trial_waits
+from tracker.metrics.table import METRICS
 from tracker.names import BASELINES
 from tracker.reports.style import Look, looks
 from tracker.runs.step_sizes import steps_over_limits
-from tracker.runs.summary import ERROR, EXCESS, INSIDE, SQUARE, horizon, per_step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from tracker.metrics.measured_run import MeasuredRun
     from tracker.reports.exhibits.best_step import Theory
     from tracker.runs import Run
     from tracker.scenario import Mode, Scenario
@@ -85,10 +84,10 @@ class View:
         """How many there are."""
         return len(self.arrays["diverged"])
 
-    @cached_property
+    @property
     def kept(self) -> NDArray[np.bool_]:
         """Undiverged, shape (T, S)."""
-        return np.asarray(self.arrays["diverged"] < 0)
+        return self.measured.kept
 
     def lasting(self, name: str) -> int:
         """In how many trials a sampler did not diverge."""
@@ -114,10 +113,10 @@ class View:
         """Over all trials."""
         return int(self.run.summary["chain"]["switches"])
 
-    @cached_property
+    @property
     def has_targets(self) -> bool:
         """Whether re-acquisition is defined."""
-        return all(np.isfinite(mode.radius2) for mode in self.modes)
+        return self.measured.has("target_radius")
 
     @cached_property
     def evaluations(self) -> Array:
@@ -151,59 +150,39 @@ class View:
 
         return theories(self)
 
-    # --- one number per trial and sampler, shape (T, S)
+    # --- metrics
 
-    def _per_step(self, column: int) -> Array:
-        return per_step(self.arrays, column)
+    @property
+    def measured(self) -> MeasuredRun:
+        """The run as metrics see it."""
+        return self.run.measured
+
+    def contender(self, name: str, price: float = 1.0) -> Contender:
+        """A sampler, to be compared with another."""
+        return Contender(self.measured, self.index(name), price)
+
+    def values(self, key: str) -> Array:
+        """The values of a metric that is a mean, one for each trial and sampler, shape (T, S)."""
+        return trial_values(METRICS[key], self.measured)
 
     @cached_property
     def tracking_error(self) -> Array:
-        """Time averages of the distance to the nearest global minimiser."""
-        return self._per_step(ERROR)
+        """Time averages of the distance to the nearest global minimiser, shape (T, S)."""
+        return self.values("tracking_error")
 
-    @cached_property
-    def mean_square_error(self) -> Array:
-        """The same, squared."""
-        return self._per_step(SQUARE)
-
-    @cached_property
-    def inside(self) -> Array:
-        """The share of steps inside the target set."""
-        return self._per_step(INSIDE)
-
-    @cached_property
-    def excess_cost(self) -> Array:
-        """Averages over the steps at which the cost was measured; nan where a run of an older version did not."""
-        return self._per_step(EXCESS)
-
-    @cached_property
+    @property
     def horizon(self) -> int:
-        """To which waits are restricted: the mean number of steps between two switches, so that few are cut by the next."""
-        return horizon(self.run.problem, self.arrays)
+        """To how many steps mean waits are restricted."""
+        return self.measured.horizon
 
-    def waits(self, name: str, trials: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
-        """Counts of the waits of a sampler, shape (T, X, bins, 2), in the undiverged trials, or in those of them given.
+    def waits(self, name: str) -> NDArray[np.int64]:
+        """Counts of the waits for the target, shape (T, X, bins, 2), in the undiverged trials of a sampler."""
+        return trial_waits(METRICS["recovery"], self.contender(name))
 
-        Nothing where re-acquisition has no meaning: without a target, and for the baselines, one of which never moves and
-        the other never waits.
-        """
-        n = self.index(name)
-        chosen = self.kept[:, n] if trials is None else self.kept[:, n] & trials
-        found = others(self.arrays["waits"][chosen, n])
-        return found if self.has_targets and name not in BASELINES else np.zeros_like(found)
-
-    def compare_waits(
-        self, name: str, other: str, price: tuple[float, float] = (1.0, 1.0), confidence: float = CONFIDENCE
-    ) -> ComparedWaits:
-        """Compare the times to re-acquire of two samplers in the trials that diverged for neither."""
-        both = self.kept[:, self.index(name)] & self.kept[:, self.index(other)]
-        one, two = (self.waits(each, both) for each in (name, other))
-        return compare_waits(one, two, self.wait_edges, self.horizon, price, confidence)
-
-    @cached_property
+    @property
     def wait_edges(self) -> NDArray[np.int64]:
         """Of the bins of waits."""
-        return bin_edges(self.scenario.steps, WAIT_BITS)
+        return self.measured.wait_edges
 
     @cached_property
     def age_edges(self) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Two runs against each other, trial by trial: what changed, and whether they may be compared at all."""
+"""Compare two runs trial by trial, and refuse runs that cannot be compared."""
 
 from __future__ import annotations
 
@@ -7,28 +7,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker.formatting import counted, interval, listed, number, plain
-from tracker.metrics.after_switch import compare_waits, pooled_mean
-from tracker.metrics.averages import FEWEST, over_trials
-from tracker.metrics.paired import Paired, difference, ratio_of_means
-from tracker.names import BASELINES
+from tracker.metrics.averages import FEWEST
+from tracker.metrics.estimates import averages, paired_comparison, trials_alike
+from tracker.metrics.paired import Comparison, Paired
+from tracker.metrics.table import METRICS, metrics_of
+from tracker.names import BASELINES, ORACLE
 from tracker.reports.exhibit import Exhibit, Section, Shown, Table
+from tracker.reports.forest_plot import forest, forest_of_ratios, paired_row
 from tracker.reports.html_page import render
 from tracker.reports.run_view import View
 from tracker.reports.step_notes import evaluations, over_limit, steps_of_both
-from tracker.reports.style import INK, MUTED, RULE, figure, short
+from tracker.reports.style import figure, short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
+    from tracker.metrics.table import Metric
     from tracker.runs import Run
-
-    Array = NDArray[np.float64]
-
-QUANTITIES = ("tracking_error", "mean_square_error", "excess_cost", "recovery")
-EQUAL = 1e-12
 
 
 class NotPaired(ValueError):
@@ -93,34 +90,27 @@ def compare(first: Run, second: Run) -> list[Change]:
     if reasons := reasons_against(first, second):
         raise NotPaired(reasons)
     one, two = View(first), View(second)
-    return [_change(one, two, name, quantity) for name in shared(first, second) for quantity in QUANTITIES]
+    metrics = [metric for metric in metrics_of(first.measured) if metric in metrics_of(second.measured)]
+    means = {metric.key: [averages(metric, view.measured) for view in (one, two)] for metric in metrics}
+    changes = []
+    for name in shared(first, second):
+        lost = [len(view.kept) - view.lasting(name) for view in (one, two)]
+        for metric in metrics:
+            before, after = (
+                found[view.index(name)].mean for found, view in zip(means[metric.key], (one, two), strict=True)
+            )
+            changes.append(Change(name, metric.key, before, after, *_pairs(metric, one, two, name), *lost))
+    return changes
 
 
-def _change(one: View, two: View, name: str, quantity: str) -> Change:
-    lost = [int((~view.kept[:, view.index(name)]).sum()) for view in (one, two)]
-    if quantity == "recovery":
-        return Change(name, quantity, *_recovery(one, two, name), *lost)
-    before, after = (np.asarray(getattr(view, quantity))[:, view.index(name)] for view in (one, two))
-    both = np.isfinite(before) & np.isfinite(after)
-    same = both.any() and bool((np.abs(after - before)[both] <= EQUAL * np.abs(before)[both]).all())
-    # what is the same in every trial has ratio 1, zeros included
-    times = Paired(1.0, 1.0, 1.0, 0, int(both.sum())) if same else ratio_of_means(after, before)
-    first, second = over_trials(before).mean, over_trials(after).mean
-    return Change(name, quantity, first, second, times, difference(after, before), *lost)
-
-
-def _recovery(one: View, two: View, name: str) -> tuple[float, float, Paired, Paired]:
-    """Compare the restricted means of all waits; runs that can be paired have the same chain, so the same horizon."""
-    means = [pooled_mean(view.waits(name), view.wait_edges, view.horizon).mean for view in (one, two)]
-    both = one.kept[:, one.index(name)] & two.kept[:, two.index(name)]
-    counts = [view.arrays["waits"][both, view.index(name)] for view in (one, two)]
-    if counts[0].any() and np.array_equal(
-        *counts
-    ):  # the same at every switch; so are the baselines, which have no times
-        trials = int((counts[0].sum(axis=(1, 2, 3)) > 0).sum())
-        return means[0], means[1], Paired(1.0, 1.0, 1.0, 0, trials), Paired(0.0, 0.0, 0.0, 0, trials)
-    before, after = (view.waits(name, both) for view in (one, two))
-    return means[0], means[1], *compare_waits(after, before, one.wait_edges, one.horizon)
+def _pairs(metric: Metric, one: View, two: View, name: str) -> Comparison:
+    """Compare trial by trial; what is the same in every trial has ratio 1, zeros and baselines without times included."""
+    before, after = one.contender(name), two.contender(name)
+    found = paired_comparison(metric, after, before)
+    if trials := trials_alike(metric, after, before):
+        same = Paired(0.0, 0.0, 0.0, 0, trials) if metric.kind == "time" else found.difference
+        return Comparison(Paired(1.0, 1.0, 1.0, 0, trials), same)
+    return found
 
 
 def as_rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
@@ -191,17 +181,16 @@ def steps_table(first: Run, second: Run) -> Shown:
 
 
 def _exhibit(changes: Sequence[Change], view: View, second: View) -> Exhibit:
-    drawn = [q for q in QUANTITIES if any(c.quantity == q and np.isfinite(c.ratio.estimate) for c in changes)] or [
-        "tracking_error"
-    ]
-    names = [name for name in dict.fromkeys(c.sampler for c in changes) if name != "oracle"]
+    known = {c.quantity for c in changes if np.isfinite(c.ratio.estimate)}
+    drawn = [metric for metric in _shown(changes) if metric.key in known] or _shown(changes)[:1]
+    names = [name for name in dict.fromkeys(c.sampler for c in changes) if name != ORACLE]
     with figure(height=0.45 + len(drawn) * (0.42 + 0.2 * len(names))) as fig:
         axes = fig.subplots(len(drawn), 2, squeeze=False)
-        for (left, right), quantity in zip(axes, drawn, strict=True):
-            shown = [c for c in changes if c.quantity == quantity and c.sampler in names]
-            _ratios(left, view, shown)
+        for (left, right), metric in zip(axes, drawn, strict=True):
+            shown = [c for c in changes if c.quantity == metric.key and c.sampler in names]
+            forest_of_ratios(left, [paired_row(c.sampler, c.ratio) for c in shown], view.looks)
             _differences(right, view, shown)
-            left.set_title(quantity.replace("_", " "))
+            left.set_title(metric.title)
         axes[-1, 0].set_xlabel("ratio: second / first")
         axes[-1, 1].set_xlabel("difference: second − first")
     alt = (
@@ -212,57 +201,25 @@ def _exhibit(changes: Sequence[Change], view: View, second: View) -> Exhibit:
     return Exhibit("changes", "What changed from the first run to the second?", caption, alt, fig, _table(changes))
 
 
-def _ratios(ax: Axes, view: View, changes: Sequence[Change]) -> None:
-    ends = [
-        end for c in changes for end in (c.ratio.low, c.ratio.high, c.ratio.estimate) if np.isfinite(end) and end > 0
-    ]
-    reach = min(50.0, 1.1 * max([1.1, *ends, *(1 / end for end in ends)]))
-    pairs = [c.ratio if c.ratio.estimate > 0 else Paired(np.nan, np.nan, np.nan, 0, 0) for c in changes]
-    ax.set_xscale("log")
-    _forest(ax, view, changes, pairs, (1 / reach, 1.0, reach))
-    ticks = [t for t in (0.02, 0.1, 0.2, 0.5, 0.8, 0.9, 1, 1.1, 1.25, 2, 5, 10, 50) if 1 / reach <= t <= reach]
-    crowded = (0.8, 0.9, 1.1, 1.25) if reach >= 1.6 else (0.9, 1.1) if reach >= 1.3 else ()
-    ticks = [t for t in ticks if t not in crowded]
-    ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
-    ax.minorticks_off()
-    ax.set_yticks(range(len(changes)), [change.sampler for change in changes])
+def _shown(changes: Sequence[Change]) -> list[Metric]:
+    """Return the metrics of the changes that people look at."""
+    told = {change.quantity for change in changes}
+    return [metric for key, metric in METRICS.items() if key in told and metric.shown]
 
 
 def _differences(ax: Axes, view: View, changes: Sequence[Change]) -> None:
-    pairs = [c.difference for c in changes]
-    ends = [abs(end) for pair in pairs for end in pair[:3] if np.isfinite(end)]
-    reach = 1.1 * max(ends, default=0.0) or 1.0
-    _forest(ax, view, changes, pairs, (-reach, 0.0, reach))
-    ax.set_yticks(range(len(changes)), [""] * len(changes))
+    rows = [paired_row(change.sampler, change.difference) for change in changes]
+    reach = 1.1 * max((abs(end) for row in rows for end in row[1:4] if np.isfinite(end)), default=0.0) or 1.0
+    forest(ax, rows, view.looks, 0.0, (-reach, reach), "wins")
+    ax.set_xlim(-reach, reach)
+    ax.set_yticks(range(len(rows)), [""] * len(rows))
     ax.locator_params(axis="x", nbins=4)
     ax.xaxis.set_major_formatter(lambda x, _: ("−" if x < 0 else "") + short(abs(x)))
-    for row, pair in enumerate(pairs):
-        wins = f"{pair.wins}/{pair.trials}"
-        ax.text(1.02, row, wins, transform=ax.get_yaxis_transform(), va="center", fontsize=8.0, color=INK)
-    ax.text(1.02, -0.85, "wins", transform=ax.get_yaxis_transform(), va="center", fontsize=8.0, color=MUTED)
-
-
-def _forest(
-    ax: Axes, view: View, changes: Sequence[Change], pairs: Sequence[Paired], span: tuple[float, float, float]
-) -> None:
-    """Draw an estimate with its interval in each row; ``span`` is the least, the neutral and the largest value shown."""
-    least, neutral, most = span
-    ax.axvline(neutral, color=MUTED, linewidth=1.0)
-    for row, (change, pair) in enumerate(zip(changes, pairs, strict=True)):
-        look = view.looks[change.sampler]
-        if row % 2:
-            ax.axhspan(row - 0.5, row + 0.5, color=RULE, alpha=0.25, linewidth=0)
-        if np.isfinite(pair.estimate):
-            if np.isfinite(pair.low):
-                ax.plot([max(pair.low, least), min(pair.high, most)], [row, row], color=look.color, linewidth=2.0)
-            ax.plot([np.clip(pair.estimate, least, most)], [row], look.marker, color=look.color)
-    ax.set_xlim(least, most)
-    ax.set_ylim(len(changes) - 0.5, -0.5)
-    ax.grid(visible=False, axis="y")
 
 
 def _caption(changes: Sequence[Change]) -> str:
-    errors = [c for c in changes if c.quantity == "tracking_error" and c.sampler not in BASELINES]
+    first = _shown(changes)[0]
+    errors = [c for c in changes if c.quantity == first.key and c.sampler not in BASELINES]
     better, worse = [c for c in errors if c.ratio.high < 1], [c for c in errors if c.ratio.low > 1]
     known = [c for c in errors if np.isfinite(c.ratio.low)]
     parts = [f"smaller for {listed([_in_numbers(c) for c in better])}"] if better else []
@@ -274,10 +231,14 @@ def _caption(changes: Sequence[Change]) -> str:
         if unknown
         else []
     )
+    times = [metric.title for metric in _shown(changes) if metric.kind == "time"]
+    waits = f", those of {listed(times)} of restricted means of all waits" if times else ""
+    larger = [metric.title for metric in _shown(changes) if not metric.smaller_is_better]
+    right = f"; right of it for {listed(larger)}" if larger else ""
     return (
-        f"Tracking error of the second run over the first, same trials: {'; '.join(parts)}. Ratios are ratios of the "
-        f"means over paired trials, those of recovery of restricted means of all waits; differences are those of the same "
-        f"means, in the quantity's own units. Left of the line the second run is better."
+        f"{first.title.capitalize()} of the second run over the first, same trials: {'; '.join(parts)}. Ratios are ratios of "
+        f"the means over paired trials{waits}; differences are those of the same means, in the quantity's own units. Left of "
+        f"the line the second run is better{right}."
     )
 
 
@@ -296,7 +257,7 @@ def _table(changes: Sequence[Change]) -> Table:
     )  # fmt: skip
     rows = tuple(
         (
-            c.sampler, c.quantity.replace("_", " "), c.first, c.second, c.ratio.estimate, c.ratio.low, c.ratio.high,
+            c.sampler, METRICS[c.quantity].title, c.first, c.second, c.ratio.estimate, c.ratio.low, c.ratio.high,
             c.difference.estimate, c.difference.low, c.difference.high, c.difference.wins, c.difference.trials,
             c.first_diverged, c.second_diverged,
         )

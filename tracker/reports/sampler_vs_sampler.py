@@ -1,4 +1,4 @@
-"""Samplers against one of them, trial by trial, on the same chain, data and noise."""
+"""Exhibit: all samplers of a run against one of them, trial by trial."""
 
 from __future__ import annotations
 
@@ -8,45 +8,53 @@ import numpy as np
 
 from tracker.formatting import counted, interval, listed, number
 from tracker.metrics.averages import CONFIDENCE, FEWEST, no_interval
-from tracker.metrics.paired import Paired, ratio_of_means
+from tracker.metrics.estimates import paired_comparison, trial_waits
+from tracker.metrics.table import metrics_of
 from tracker.names import BASELINES, FROZEN, ORACLE
 from tracker.reports.best_of_sweep import confidence_of_best
 from tracker.reports.exhibit import Exhibit, Omitted, Table
+from tracker.reports.forest_plot import forest_of_ratios, paired_row
 from tracker.reports.step_notes import at_steps, chosen, per_gradient
-from tracker.reports.style import INK, MUTED, RULE, figure, shortened
+from tracker.reports.style import figure, shortened
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from numpy.typing import NDArray
-
+    from tracker.metrics.estimates import Contender
+    from tracker.metrics.paired import Paired
+    from tracker.metrics.table import Metric
     from tracker.reports.run_view import View
 
-    Array = NDArray[np.float64]
-
 KEY, QUESTION = "comparison", "Which sampler is better, on the same trials?"
-WIDEST = 50.0  # ratios beyond this factor are drawn at the edge
 
 
 class Quantity(NamedTuple):
-    """Something of which less is better: values (T, S); none for a time, which may be counted in gradients."""
+    """A metric of which less is better; a time may be counted in gradient evaluations."""
 
-    title: str
-    values: Array | None = None
+    metric: Metric
     in_gradients: bool = False
 
     @property
     def is_time(self) -> bool:
-        """Whether it is a time to re-acquire the target."""
-        return self.values is None
+        """Whether it is a time."""
+        return self.metric.kind == "time"
+
+    @property
+    def title(self) -> str:
+        """With the unit of a time."""
+        unit = "gradient evaluations" if self.in_gradients else self.metric.unit
+        return f"{self.metric.title}, in {unit}" if self.is_time else self.metric.title
 
 
 def quantities(view: View) -> list[Quantity]:
     """Return what is compared in this run; times also in gradient evaluations, where samplers take different numbers a step."""
-    found = [Quantity("tracking error", view.tracking_error), Quantity("excess cost", view.excess_cost)]
-    if any(view.waits(name).any() for name in view.samplers):
-        found.append(Quantity("time to re-acquire, in steps"))
-        if len(set(view.evaluations[: len(view.samplers)])) > 1:
-            found.append(Quantity("time to re-acquire, in gradient evaluations", in_gradients=True))
+    found = []
+    for metric in metrics_of(view.measured):
+        if not ("page" in metric.shown and metric.smaller_is_better):
+            continue
+        if metric.kind == "mean":
+            found.append(Quantity(metric))
+        elif any(trial_waits(metric, view.contender(name)).any() for name in view.samplers):
+            several = len(set(view.evaluations[: len(view.samplers)])) > 1
+            found += [Quantity(metric, in_gradients) for in_gradients in (False, True)[: 1 + several]]
     return found
 
 
@@ -67,7 +75,8 @@ def exhibit(view: View) -> Exhibit | Omitted:
     with figure(height=0.45 + len(compared) * (0.42 + 0.19 * len(drawn))) as fig:
         axes = np.atleast_1d(fig.subplots(len(compared), 1))
         for ax, (quantity, found) in zip(axes, compared, strict=True):
-            _forest(ax, view, {name: found[name] for name in drawn if found[name].trials})
+            rows = [paired_row(name, found[name]) for name in drawn if found[name].trials]
+            forest_of_ratios(ax, rows, view.looks, "wins", 1.5)
             ax.set_title(quantity.title)
         axes[-1].set_xlabel(f"ratio to {shortened(view.names)[view.index(reference)]} (left of 1 is better)")
     caption = _caption(view, reference, others, compared)
@@ -87,50 +96,24 @@ def reference_of(view: View) -> str:
 
 def against(view: View, quantity: Quantity, reference: str, confidence: float = CONFIDENCE) -> dict[str, Paired]:
     """Return the ratio of the mean of each other sampler to that of the reference."""
-    others = [name for name in view.names if name != reference]
-    if quantity.values is not None:
-        base = quantity.values[:, view.index(reference)]
-        return {name: ratio_of_means(quantity.values[:, view.index(name)], base, confidence) for name in others}
     price = view.evaluations if quantity.in_gradients else np.ones(len(view.names))
-    prices = {name: (float(price[view.index(name)]), float(price[view.index(reference)])) for name in others}
-    return {name: view.compare_waits(name, reference, prices[name], confidence).ratio for name in others}
 
+    def contender(name: str) -> Contender:
+        return view.contender(name, float(price[view.index(name)]))
 
-def _forest(ax: Axes, view: View, found: dict[str, Paired]) -> None:
-    ax.axvline(1.0, color=MUTED, linewidth=1.0)
-    ends = [end for pair in found.values() for end in (pair.low, pair.high) if np.isfinite(end) and end > 0]
-    reach = min(WIDEST, 1.15 * max([1.5, *ends, *(1.0 / end for end in ends)]))
-    for row, (name, pair) in enumerate(found.items()):
-        look = view.looks[name]
-        if row % 2:
-            ax.axhspan(row - 0.5, row + 0.5, color=RULE, alpha=0.25, linewidth=0)
-        if np.isfinite(pair.estimate) and pair.estimate > 0:
-            edge = reach**0.97  # beyond it an arrow points to where the ratio is
-            centre = float(np.clip(pair.estimate, 1 / edge, edge))
-            marker = look.marker if centre == pair.estimate else "<" if pair.estimate < 1 else ">"
-            ax.plot([max(pair.low, 1 / edge), min(pair.high, edge)], [row, row], color=look.color, linewidth=2.0)
-            ax.plot([centre], [row], marker, color=look.color)
-        wins = f"{pair.wins}/{pair.trials}"
-        ax.text(1.01, row, wins, transform=ax.get_yaxis_transform(), va="center", fontsize=8.0, color=INK)
-    ax.text(1.01, -0.85, "wins", transform=ax.get_yaxis_transform(), va="center", fontsize=8.0, color=MUTED)
-    ax.set_xscale("log")
-    ax.set_xlim(1 / reach, reach)
-    ticks = [t for t in (0.02, 0.05, 0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 5, 10, 20, 50) if 1 / reach <= t <= reach]
-    if reach > 4:
-        ticks = [t for t in ticks if t not in (0.7, 1.5)]
-    ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
-    ax.minorticks_off()
-    ax.set_yticks(range(len(found)), list(found))
-    ax.set_ylim(len(found) - 0.5, -0.5)
-    ax.grid(visible=False, axis="y")
+    return {
+        name: paired_comparison(quantity.metric, contender(name), contender(reference), confidence).ratio
+        for name in view.names
+        if name != reference
+    }
 
 
 def _caption(view: View, reference: str, others: list[str], compared: list[tuple[Quantity, dict[str, Paired]]]) -> str:
     """Quote the best of each quantity, with an interval that allows for its having been chosen among all others."""
     sentences = []
     for quantity, found in compared:
-        if quantity.in_gradients or quantity.title == "excess cost":
-            continue
+        if quantity.in_gradients or not (quantity.is_time or quantity == compared[0][0]):
+            continue  # one error and the times are enough for a caption
         real = {name: found[name] for name in others if name not in BASELINES and found[name].estimate > 0}
         if not real:
             continue

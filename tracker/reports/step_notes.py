@@ -1,4 +1,4 @@
-"""The steps at which samplers are compared: an error belongs to a sampler at its step, not to the sampler."""
+"""Describe the steps at which samplers are compared. An error belongs to a sampler at its step."""
 
 from __future__ import annotations
 

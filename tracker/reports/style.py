@@ -1,4 +1,4 @@
-"""How figures look: sizes, neutral colours that follow the page, and one colour, line and marker for each sampler.
+"""The look of figures: sizes, colours that follow the page, and one colour, line and marker for each sampler.
 
 Neutral colours are stand-ins: on the page they become the page's own (see ``drawing``), so that figures are legible in
 dark and in light. Samplers take the colours of Okabe and Ito, which stay apart for colour-blind readers; black is left

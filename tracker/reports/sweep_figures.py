@@ -1,4 +1,4 @@
-"""The picture of a sweep: a metric against what is swept, as lines for one axis and as heat maps for two."""
+"""Draw a sweep: a metric against what is swept, as lines for one axis and as heat maps for two."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker.formatting import number
+from tracker.metrics.table import METRICS
 from tracker.names import BASELINES
 from tracker.reports.exhibit import Cell, Exhibit, Table
 from tracker.reports.step_notes import at_steps
 from tracker.reports.style import MUTED, PAPER, WIDTH, figure, legend, looks, names_below, shortened
-from tracker.runs.sweep_table import METRICS
+from tracker.reports.sweep_axes import is_choice, is_geometric, positions, ticks
 
 if TYPE_CHECKING:
     import xarray
@@ -24,15 +25,15 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-COLUMNS = 3  # of heat maps
-MOST_WRITTEN = 42  # cells of a heat map that still have room for their number
-MOST_MARKED = 60  # points of a line that have a marker and caps each
+MAPS_IN_A_ROW = 3
+MOST_NUMBERED_CELLS = 42  # of a heat map, so that numbers have room
+MOST_MARKED_POINTS = 60  # of a line
 MOST_TICKS = 8  # values that are written at a line's axis
-WIDE = 20.0  # a metric that varies by more than this factor is drawn on a logarithmic scale
+LOGARITHMIC_FROM = 20.0  # a metric that varies by more than this factor is drawn on a logarithmic scale
 DARK, BRIGHT = "#101010", "#fefefe"  # on the colours of a map, which stay what they are on a dark page
 
 
-class Drawn(NamedTuple):
+class SweepPicture(NamedTuple):
     """What is drawn: at most two axes; ``held`` tells where the others stand."""
 
     data: xarray.Dataset
@@ -44,7 +45,7 @@ class Drawn(NamedTuple):
     @property
     def title(self) -> str:
         """The metric in words."""
-        return METRICS[self.metric].title
+        return METRICS[self.metric].label
 
     def values(self, sampler: str) -> Array:
         """Return the metric over the axes."""
@@ -59,7 +60,7 @@ class Drawn(NamedTuple):
 
 def sweep_exhibit(sweep: Sweep, metric: str = "tracking_error") -> Exhibit:
     """Return the picture of ``metric`` with its numbers."""
-    drawn = drawn_of(sweep, metric)
+    drawn = picture_of(sweep, metric)
     one = len(drawn.axes) == 1
     picture = _lines(drawn) if one else _maps(drawn)
     addresses = " and ".join(axis.address for axis in drawn.axes)
@@ -74,7 +75,7 @@ def sweep_exhibit(sweep: Sweep, metric: str = "tracking_error") -> Exhibit:
     )
 
 
-def drawn_of(sweep: Sweep, metric: str) -> Drawn:
+def picture_of(sweep: Sweep, metric: str) -> SweepPicture:
     """Return what of the sweep is drawn: the first two axes with several values."""
     axes, data = sweep.axes, sweep.dataset
     swept = [axis for axis in axes if len(axis.values) > 1] or list(axes[:1])
@@ -86,24 +87,13 @@ def drawn_of(sweep: Sweep, metric: str) -> Drawn:
     shown = [name for name in names if len(chosen) == 1 or name not in BASELINES]
     # the oracle's error is zero by definition: a line along the axis tells nothing
     shown = [name for name in shown if name not in BASELINES or np.nan_to_num(data[metric].sel(sampler=name)).any()]
-    return Drawn(data, tuple(chosen), metric, held, tuple(shown))
-
-
-def is_geometric(values: Array) -> bool:
-    """Tell whether a logarithmic axis spaces the values more evenly than a plain one."""
-    ordered = np.sort(values)
-    if ordered.size < 2 or ordered[0] <= 0:
-        return False
-    if ordered.size == 2:
-        return bool(ordered[1] >= 10 * ordered[0])
-    plain, logarithmic = np.diff(ordered), np.diff(np.log(ordered))
-    return bool(logarithmic.std() / logarithmic.mean() < plain.std() / plain.mean())
+    return SweepPicture(data, tuple(chosen), metric, held, tuple(shown))
 
 
 # --- one axis
 
 
-def _lines(drawn: Drawn) -> Figure:
+def _lines(drawn: SweepPicture) -> Figure:
     axis = drawn.axes[0]
     numbers, x = axis.numbers, positions(axis)
     order = np.argsort(x)
@@ -114,7 +104,7 @@ def _lines(drawn: Drawn) -> Figure:
             whole = np.isfinite(values)
             baseline = name in BASELINES
             low_high = None if baseline else _bars(drawn, name)[:, order]
-            marker, cap = (look.marker, 2.5) if x.size <= MOST_MARKED else ("", 0.0)
+            marker, cap = (look.marker, 2.5) if x.size <= MOST_MARKED_POINTS else ("", 0.0)
             style: dict[str, Any] = {"color": look.color, "linestyle": look.linestyle, "marker": marker}
             ax.errorbar(x[order], values[order], low_high, label=name, capsize=cap, elinewidth=1.0, **style)
             marked = drawn.troubled(name) & whole
@@ -131,19 +121,14 @@ def _lines(drawn: Drawn) -> Figure:
     return picture
 
 
-def positions(axis: Axis) -> Array:
-    """Return where the values stand on the axis: numbers in their place, words one after another."""
-    return axis.numbers if axis.numbers is not None else np.arange(len(axis.values), dtype=float)
-
-
-def _bars(drawn: Drawn, sampler: str) -> Array:
+def _bars(drawn: SweepPicture, sampler: str) -> Array:
     """Return how far the bars reach below and above, shape (2, points)."""
     data = drawn.data.sel(sampler=sampler)
     reach = np.tile(2 * data[f"{drawn.metric}_stderr"].values, (2, 1))
     return np.maximum(np.nan_to_num(reach), 0.0)
 
 
-def _scales(ax: Axes, drawn: Drawn, numbers: Array | None) -> None:
+def _scales(ax: Axes, drawn: SweepPicture, numbers: Array | None) -> None:
     if numbers is not None and is_geometric(numbers):
         ax.set_xscale("log")
     if _is_wide(drawn):
@@ -152,20 +137,20 @@ def _scales(ax: Axes, drawn: Drawn, numbers: Array | None) -> None:
         ax.set_ylim(bottom=0)
 
 
-def _is_wide(drawn: Drawn) -> bool:
+def _is_wide(drawn: SweepPicture) -> bool:
     values = np.array([drawn.values(name) for name in drawn.samplers])
     values = values[np.isfinite(values)]
-    return bool(values.size and values.min() > 0 and values.max() > WIDE * values.min())
+    return bool(values.size and values.min() > 0 and values.max() > LOGARITHMIC_FROM * values.min())
 
 
 # --- two axes
 
 
-def _maps(drawn: Drawn) -> Figure:
+def _maps(drawn: SweepPicture) -> Figure:
     from matplotlib.colors import LogNorm, Normalize
 
     down, across = drawn.axes
-    columns = min(COLUMNS, len(drawn.samplers))
+    columns = min(MAPS_IN_A_ROW, len(drawn.samplers))
     rows = -(-len(drawn.samplers) // columns)
     everything = np.array([drawn.values(name) for name in drawn.samplers])
     finite = everything[np.isfinite(everything)]
@@ -196,12 +181,12 @@ def _maps(drawn: Drawn) -> Figure:
     return picture
 
 
-def _annotate(ax: Axes, drawn: Drawn, sampler: str, norm: Any) -> None:
+def _annotate(ax: Axes, drawn: SweepPicture, sampler: str, norm: Any) -> None:
     """Write the numbers, cross out what diverged, and frame the best."""
     from matplotlib.patches import Rectangle
 
     values, troubled = drawn.values(sampler), drawn.troubled(sampler)
-    written = values.size <= MOST_WRITTEN
+    written = values.size <= MOST_NUMBERED_CELLS
     for (row, column), value in np.ndenumerate(values):
         colour = DARK if np.isfinite(value) and norm(value) > 0.6 else BRIGHT
         if troubled[row, column]:
@@ -216,20 +201,15 @@ def _annotate(ax: Axes, drawn: Drawn, sampler: str, norm: Any) -> None:
 # --- words and numbers
 
 
-def is_choice(axis: Axis) -> bool:
-    """Tell whether an axis is the samplers' to choose; the others are the world's."""
-    return axis.address.partition(".")[0] == "samplers"
-
-
-def _choice(drawn: Drawn) -> int | None:
+def _choice(drawn: SweepPicture) -> int | None:
     """Return which of two axes is the samplers' to choose, where the other is the world's."""
     chosen = [is_choice(axis) for axis in drawn.axes]
     return chosen.index(True) if sum(chosen) == 1 and len(chosen) == 2 else None
 
 
-def _best_places(drawn: Drawn, sampler: str) -> list[tuple[int, ...]]:
+def _best_places(drawn: SweepPicture, sampler: str) -> list[tuple[int, ...]]:
     """Return where the metric is best and nothing diverged: for each world, if there are several, or over all points."""
-    sign = -1.0 if drawn.metric == "inside_target" else 1.0
+    sign = 1.0 if METRICS[drawn.metric].smaller_is_better else -1.0
     values = np.where(drawn.troubled(sampler) | np.isnan(drawn.values(sampler)), np.inf, sign * drawn.values(sampler))
     choice = _choice(drawn)
     if choice is None:
@@ -240,7 +220,7 @@ def _best_places(drawn: Drawn, sampler: str) -> list[tuple[int, ...]]:
     return [place for place in places if np.isfinite(values[place])]
 
 
-def _best(drawn: Drawn) -> str:
+def _best(drawn: SweepPicture) -> str:
     choice = _choice(drawn)
     parts = []
     for name in drawn.samplers:
@@ -260,17 +240,7 @@ def _best(drawn: Drawn) -> str:
     return f"Best {drawn.axes[choice].address} for {world.address} = {', '.join(ticks(world))}: {'; '.join(parts)}."
 
 
-def ticks(axis: Axis) -> tuple[str, ...]:
-    """Return the values as short as they can be, all in one form."""
-    if axis.numbers is None:
-        return axis.labels
-    if is_geometric(axis.numbers) and axis.numbers.min() < 1e-2:
-        parts = [f"{value:.3e}".split("e") for value in axis.numbers]
-        return tuple(f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}" for mantissa, exponent in parts)
-    return tuple(f"{value:g}" for value in axis.numbers)
-
-
-def _caption(drawn: Drawn, sweep: Sweep) -> str:
+def _caption(drawn: SweepPicture, sweep: Sweep) -> str:
     sentences = [_best(drawn)]
     if len(drawn.axes) == 1:
         sentences.append("Bars: ± 2 standard errors over trials.")
@@ -296,9 +266,9 @@ def _steps(sweep: Sweep) -> str:
     return at_steps(epsilons) if len(set(epsilons.values())) > 1 and not swept else ""
 
 
-def _without_waits(drawn: Drawn) -> str:
-    """Count the points and samplers that have a result but no recovery time."""
-    if drawn.metric != "recovery":
+def _without_waits(drawn: SweepPicture) -> str:
+    """Count the points and samplers that have a result but no time to tell."""
+    if METRICS[drawn.metric].kind != "time":
         return ""
     names = [name for name in drawn.samplers if name not in BASELINES]
     lost = sum(int((np.isnan(drawn.values(name)) & ~drawn.troubled(name)).sum()) for name in names)

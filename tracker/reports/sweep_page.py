@@ -1,4 +1,4 @@
-"""A sweep as a page: the verdict, the best of each world, the points, a picture for each metric, and where it comes from."""
+"""Make the page of a sweep: the verdict, the best of each world, the points, and a picture for each metric."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tracker.formatting import DASH, average, counted, interval, number
+from tracker.metrics.table import METRICS
 from tracker.names import BASELINES
 from tracker.reports.best_of_sweep import contests, rows_of
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Section, Shown, Table
@@ -19,7 +20,6 @@ from tracker.reports.sweep_theory import METRIC, with_theory
 from tracker.reports.sweep_verdict import sweep_verdict
 from tracker.reports.tuning import cells, columns, exact_best, tuning
 from tracker.runs.sweep_running import SWEEP
-from tracker.runs.sweep_table import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -143,14 +143,16 @@ def _cut(count: int) -> str:
 
 
 def sweep_exhibits(sweep: Sweep) -> list[Exhibit | Omitted]:
-    """Return a picture for each metric, or why there is none."""
-    return [_exhibit(sweep, metric) for metric in METRICS]
+    """Return a picture for each metric that people look at, or why there is none; optional ones only where measured."""
+    shown = [metric for metric in METRICS.values() if metric.shown]
+    measured = {metric.key for metric in shown if np.isfinite(sweep.dataset[metric.key]).any()}
+    return [_exhibit(sweep, metric.key) for metric in shown if not metric.optional or metric.key in measured]
 
 
 def _exhibit(sweep: Sweep, metric: str) -> Exhibit | Omitted:
     if reason := _reason_against(sweep, metric):
         addresses = " and ".join(axis.address for axis in sweep.axes)
-        question = f"How does the {METRICS[metric].title} depend on {addresses}?"
+        question = f"How does the {METRICS[metric].label} depend on {addresses}?"
         return Omitted(metric.replace("_", "-"), question, reason)
     found = sweep_exhibit(sweep, metric)
     found = with_theory(found, sweep) if metric == METRIC else found
@@ -166,9 +168,11 @@ def _reason_against(sweep: Sweep, metric: str) -> str:
         return ""
     if not own or not np.isfinite(data["tracking_error"].sel(sampler=own)).any():
         return "no point has a result."
-    if not np.isfinite(data["inside_target"]).any():
+    if "target_radius" in METRICS[metric].needs and not np.isfinite(data["inside_target"]).any():
         return "not every mode has a target."
-    return "at no point did half of the switches lead back into the target before the next one."
+    if METRICS[metric].kind == "time":
+        return "at no point did half of the switches lead back into the target before the next one."
+    return "no point has measured it."
 
 
 # --- where it comes from

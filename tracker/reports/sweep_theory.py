@@ -1,4 +1,4 @@
-"""The exact stationary error beside the measured one, for the points of a sweep that theory covers."""
+"""Compute the exact stationary error for those points of a sweep that theory covers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 from tracker.formatting import number
 from tracker.reports.exhibit import Table
 from tracker.reports.style import INK
-from tracker.reports.sweep_figures import drawn_of, positions
+from tracker.reports.sweep_axes import positions
+from tracker.reports.sweep_figures import picture_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,7 +49,7 @@ def with_theory(exhibit: Exhibit, sweep: Sweep) -> Exhibit:
     known = exact_errors(sweep)
     if not known:
         return exhibit
-    drawn = drawn_of(sweep, METRIC)
+    drawn = picture_of(sweep, METRIC)
     one = len(drawn.axes) == 1
     if one:
         _strokes(exhibit, sweep, known)
@@ -70,7 +71,7 @@ def _beside(table: Table, sweep: Sweep, known: dict[str, Array]) -> Table:
 
 def _strokes(exhibit: Exhibit, sweep: Sweep, known: dict[str, Array]) -> None:
     ax = exhibit.figure.axes[0]
-    drawn = drawn_of(sweep, METRIC)
+    drawn = picture_of(sweep, METRIC)
     others = tuple(slice(None) if axis in drawn.axes else 0 for axis in sweep.axes)
     x, highest = positions(drawn.axes[0]), ax.get_ylim()[1]
     for values in known.values():

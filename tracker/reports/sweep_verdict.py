@@ -1,4 +1,4 @@
-"""The box on top of a sweep's page: which sampler where, which setting, did it track, can I trust it."""
+"""The box on top of a sweep's page: best sampler and setting, whether it tracked, and warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each sampler of a sweep at its own best step, against another one: at their own steps, at the same step, per gradient.
+"""Compare the samplers of a sweep at their own best steps, at one step for all, and per gradient.
 
 Notes
 -----
@@ -20,7 +20,7 @@ from tracker.metrics.averages import confidence_of_each, half_width
 from tracker.metrics.paired import Paired, ratio_of_averages
 from tracker.reports.best_of_sweep import TRACKING, Candidate, candidates, paired, where, worlds
 from tracker.reports.step_notes import over_limit
-from tracker.reports.sweep_figures import is_choice, ticks
+from tracker.reports.sweep_axes import is_choice, ticks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The box on top of a page: did it track, which sampler, can I trust it."""
+"""The box on top of a page: whether it tracked, which sampler is best, and warnings."""
 
 from __future__ import annotations
 
@@ -237,8 +237,7 @@ def _about_the_samplers(view: View, health: dict[str, Health]) -> Iterator[str]:
         )
     for contestant in view.run.problem.contestants:
         if resets := view.summary[contestant.name]["resets"]:
-            process = "derivative process zeta" if contestant.moves_noise else "tangent process D"
-            yield f"{contestant.name}: the {process} outgrew its limit and was reset {counted(resets, 'time')}."
+            yield f"{contestant.name}: its derivative process outgrew its limit and was reset {counted(resets, 'time')}."
     for name in moving(view):
         if view.scenario.dimension > 1 and (share := at_bounds(view, name)) > OFTEN_AT_BOUNDS:
             yield f"{name}: S is at its bounds {percent(share)} of the time, so the bounds decide."

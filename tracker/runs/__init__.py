@@ -1,4 +1,4 @@
-"""Runs: a scenario carried out, in memory or in a run directory that survives, resumes and is read back; and sweeps."""
+"""Run scenarios and sweeps, in memory or in a directory that can be resumed and read back."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""What the arrays of a run must look like, known before any of them is read: names, types, shapes, and what numbers can be.
+"""The names, types, shapes and ranges that the arrays of a run must have, known before any of them is read.
 
-All of it follows from what `tracker.engine.simulate.collect` makes of no trials at all, so that there is one place where arrays
-are named and shaped.
+All of it follows from the table of recorded arrays and the scenario.
 """
 
 from __future__ import annotations
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker.engine.simulate import empty_ledger, no_trials
+from tracker.engine.arrays import array_rows, axis_sizes, kinds_of
+from tracker.engine.simulate import empty_ledger
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tracker.engine.simulate import Problem
+    from tracker.scenario import Scenario
 
     Arrays = Mapping[str, NDArray[Any]]
 
@@ -40,9 +41,13 @@ class Shape(NamedTuple):
 Shapes = dict[str, Shape]
 
 
-def shapes_of(problem: Problem, trials: int) -> Shapes:
-    """Return what ``collect`` gives for so many trials."""
-    return {name: Shape(array.dtype, (trials, *array.shape[1:])) for name, array in no_trials(problem).items()}
+def shapes_of(scenario: Scenario, trials: int) -> Shapes:
+    """Return what a run keeps of so many trials."""
+    sizes = {**axis_sizes(scenario), "trial": trials}
+    return {
+        row.name: Shape(np.dtype(row.dtype), tuple(sizes[axis] for axis in row.axes))
+        for row in array_rows(kinds_of(scenario))
+    }
 
 
 def with_trials(shapes: Shapes, trials: int) -> Shapes:
@@ -70,13 +75,9 @@ def bytes_of(shapes: Shapes) -> int:
     return sum(shape.bytes for shape in shapes.values())
 
 
-FINITE = ("error", "theta", "final", "moments", "by_mode")  # of a trial that did not diverge
-SIGNED = ("mode", "diverged")  # whole numbers that may be -1, for nothing
-
-
-def impossible(problem: Problem, arrays: Arrays, trials: Sequence[int] | NDArray[np.int64]) -> str | None:
+def impossible(scenario: Scenario, arrays: Arrays, trials: Sequence[int] | NDArray[np.int64]) -> str | None:
     """Return what in the results of ``trials``, which have the right shapes, cannot be; None where all can."""
-    modes, steps = len(problem.modes), problem.layout.steps
+    modes, steps = len(scenario.modes), scenario.steps
     diverged = arrays["diverged"]
     if not np.array_equal(arrays["trial"], np.asarray(trials)):
         return "trial: other trials than those of the run"
@@ -84,11 +85,12 @@ def impossible(problem: Problem, arrays: Arrays, trials: Sequence[int] | NDArray
     for name, (least, end) in bounds.items():
         if arrays[name].size and not (least <= arrays[name].min() and arrays[name].max() < end):
             return f"{name}: a number that is not between {least} and {end - 1}"
-    for name, array in arrays.items():
-        if name not in SIGNED and array.dtype.kind in "iu" and array.size and array.min() < 0:
-            return f"{name}: a negative number"
-    for name in FINITE:
-        kept = arrays[name][diverged < 0]  # trials and samplers are the first two axes
-        if not np.isfinite(kept).all():
-            return f"{name}: not finite in a trial that did not diverge"
+    for row in array_rows(kinds_of(scenario)):
+        array = arrays.get(row.name)
+        if array is None:  # a run of an older version
+            continue
+        if array.dtype.kind in "iu" and array.size and array.min() < row.least:
+            return f"{row.name}: a negative number"
+        if row.finite and not np.isfinite(array[diverged < 0]).all():  # trials and samplers are the first two axes
+            return f"{row.name}: not finite in a trial that did not diverge"
     return None

@@ -1,4 +1,4 @@
-"""The only place where bytes of a run reach the disk.
+"""Write the files of a run. No other module writes them.
 
 A file is written to a temporary name, flushed, synced and renamed, and its folder is synced: a name always stands for a
 whole file. ``disk`` does the single steps; a test puts one in its place that fails at the n-th of them.

@@ -1,4 +1,4 @@
-"""Snapshots of a shard that takes long, so that a run resumes inside a trial: arrays in an npz file, never objects."""
+"""Save snapshots of a long shard as arrays in an npz file, so that a run can resume inside a trial."""
 
 from __future__ import annotations
 

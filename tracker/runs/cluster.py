@@ -1,4 +1,4 @@
-"""Where a Dask scheduler is: whether its address can be one, whether it answers, and whether its workers have our program.
+"""Check a Dask scheduler: whether the address is valid, whether it answers, and whether its workers have this program.
 
 ``dask:tcp://HOST:PORT`` trusts the network in between. ``dask:tls://HOST:PORT`` is encrypted, and both sides show
 certificates: those that Dask's configuration names, in files or in variables of the environment,

@@ -1,4 +1,4 @@
-"""A run for other programs: CSV for anything, a DataTree for ArviZ."""
+"""Export a run: CSV files, or a DataTree for ArviZ."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tracker.runs.run_result import Run
+    from tracker.samplers.state import Recorded
 
     Cell = str | int | float | None
 
@@ -100,27 +101,41 @@ def _columns(rows: Sequence[Mapping[str, Cell]]) -> list[str]:
 
 
 def _trace_columns(run: Run) -> list[str]:
+    theta = [f"theta[{i}]" for i in range(1, run.problem.origin.size + 1)]
+    states = [name for recorded in _recorded(run) for name in _state_columns(run, recorded)]
+    return ["sampler", "trial", "time", "mode", *theta, "error", "excess_cost", *states]
+
+
+def _recorded(run: Run) -> list[Recorded]:
+    """Return what any of the samplers records beside theta, each once."""
+    return list({one.name: one for contestant in run.problem.contestants for one in contestant.recorded}.values())
+
+
+def _state_columns(run: Run, recorded: Recorded) -> list[str]:
     N = run.problem.origin.size
-    moving = any(contestant.moves_skew for contestant in run.problem.contestants)
-    skews = [f"skew({i + 1},{j + 1})" for i, j in skew.pairs(N)] if moving else []
-    theta = [f"theta[{i}]" for i in range(1, N + 1)]
-    return ["sampler", "trial", "time", "mode", *theta, "error", "excess_cost", *skews]
+    if recorded.axis == "pair":
+        return [f"{recorded.name}({i + 1},{j + 1})" for i, j in skew.pairs(N)]
+    return [f"{recorded.name}[{i}]" for i in range(1, N + 1)] if recorded.axis else [recorded.name]
 
 
 def _trace_rows(run: Run) -> Iterator[list[Cell]]:
     arrays, problem = run.arrays, run.problem
     times = (np.arange(problem.records) * problem.layout.record_every).tolist()
     modes = [mode.name for mode in run.scenario.modes]
-    moving = [contestant.name for contestant in problem.contestants if contestant.moves_skew]
+    states = [
+        (arrays[one.name], [c.name for c in problem.contestants if c.records(one.name)], len(_state_columns(run, one)))
+        for one in _recorded(run)
+    ]
     for n, contestant in enumerate(problem.contestants):
         for t, trial in enumerate(arrays["trial"].tolist()):
             parts = [arrays["theta"][t, n], arrays["error"][t, n][:, None], arrays["excess"][t, n][:, None]]
-            if moving:
-                pairs = arrays["skew"].shape[-1]
-                has = contestant.name in moving
-                parts += [
-                    arrays["skew"][t, moving.index(contestant.name)] if has else np.full((len(times), pairs), np.nan)
-                ]
+            for array, names, width in states:
+                nothing = np.full((len(times), width), np.nan)
+                parts.append(
+                    array[t, names.index(contestant.name)].reshape(nothing.shape)
+                    if contestant.name in names
+                    else nothing
+                )
             for k, index, numbers in zip(times, arrays["mode"][t].tolist(), np.hstack(parts).tolist(), strict=True):
                 mode = modes[index] if index >= 0 else None
                 yield [contestant.name, trial, k, mode, *(_cell(number) for number in numbers)]

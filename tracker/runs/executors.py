@@ -1,4 +1,4 @@
-"""Where shards are computed. ``concurrent.futures.Executor`` is the only interface; what broke can be built anew.
+"""The executors that compute shards. ``concurrent.futures.Executor`` is the only interface; a broken pool is rebuilt.
 
 threads      the default: the kernels release the GIL, nothing is copied.
 processes    spawned, never forked (a fork copies locks that other threads hold); they load what this process compiled

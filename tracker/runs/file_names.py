@@ -1,4 +1,4 @@
-"""The names that a run or a sweep gives to what it writes, and what of a directory may be read at all."""
+"""The names of the files of a run or a sweep, and which files of a directory may be read."""
 
 from __future__ import annotations
 

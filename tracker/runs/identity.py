@@ -1,4 +1,4 @@
-"""What a run is: what its result depends on, and in what two runs differ."""
+"""The identity of a run: everything that its result depends on, and the difference between two runs."""
 
 from __future__ import annotations
 

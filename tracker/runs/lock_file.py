@@ -1,6 +1,6 @@
-"""One writer per run directory: a lock that ends with its holder and says who that is.
+"""Lock a run directory for one writer. The lock names its holder and ends with it.
 
-The lock is a file that has its name only when its content is whole, so that an interrupted writer is known by it; a file of
+The lock file gets its name only when its content is complete, so that an interrupted writer can be recognised. A file of
 that name that no run wrote is never touched.
 """
 

@@ -1,4 +1,4 @@
-"""The manifest and the journal: JSON that notices when a byte of it was changed, and types that are what they should be."""
+"""The manifest and the journal of a run: JSON with check digits and checked types."""
 
 from __future__ import annotations
 
@@ -25,6 +25,13 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _DATA = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}\.csv")
 _WRITTEN = re.compile(r"result\.nc|summary\.json|sweep\.nc|points\.json")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+FORMAT = 1  # of run directories; a directory that names none is of format 0
+
+
+class NewerFormat(ValueError):
+    """A later version wrote this."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,7 @@ class Manifest:
     files: dict[str, str] = field(default_factory=dict)
     failed: tuple[FailedShard, ...] = ()
     complete: bool = False
+    format: int = FORMAT
 
     @property
     def identity(self) -> str:
@@ -71,9 +79,14 @@ class Manifest:
         """Return the manifest, or None where a byte was changed, or what it says is of another kind than a run says."""
         table = opened(data, "manifest", indent=2)
         try:
+            format_ = table.setdefault("format", 0)
+            if isinstance(format_, int) and format_ > FORMAT:
+                raise NewerFormat(
+                    f"it has format {format_}, and this program reads formats up to {FORMAT}: a later version wrote it"
+                )
             failed = tuple(FailedShard(**shard) for shard in table.pop("failed"))
             manifest = cls(**table, failed=failed)
-        except (TypeError, KeyError):
+        except (TypeError, KeyError, AttributeError):
             return None
         return manifest if _is_sound(manifest) else None
 
@@ -94,6 +107,7 @@ def _is_sound(manifest: Manifest) -> bool:
         "files": lambda value: _is_table(value, _WRITTEN, _SHA256),
         "failed": lambda value: all(_is_failure(shard) for shard in value),
         "complete": lambda value: isinstance(value, bool),
+        "format": lambda value: _is_whole(value, 0) and value <= FORMAT,
     }
     if not all(checks[one.name](getattr(manifest, one.name)) for one in fields(manifest)):
         return False

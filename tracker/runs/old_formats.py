@@ -1,4 +1,4 @@
-"""Runs of an older version, opened: what they did not measure is not known."""
+"""Open runs of older versions. What they did not measure is null."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def completed(arrays: Mapping[str, NDArray[Any]], problem: Problem) -> dict[str,
 def told_as_older(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Return the summary of completed arrays with a note on what is not known; no count stands for no knowledge."""
     rows = [{**row, "recovery": _unknown(row["recovery"])} for row in summary["samplers"]]
-    return {**summary, "samplers": rows, "cost_every": None, "notes": [*summary.get("notes", ()), NOTE]}
+    return {**summary, "samplers": rows, "cost_every": None, "format": 0, "notes": [*summary.get("notes", ()), NOTE]}
 
 
 def _unknown(recovery: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""What in a directory is a run's own, proved by its content: only that is ever removed.
+"""Find the files that a run wrote, proved by their content. Only these are ever removed.
 
-A name proves nothing: anybody may have a ``manifest.json``. A directory is a run's if its manifest, or its sweep's, has the
-check digits that only a run writes. What then has one of our names but other content than the run wrote (it was damaged, or
-somebody changed it) is put aside into ``damaged/``, never removed. What has another name stops everything.
+A name proves nothing: anybody may have a ``manifest.json``. A directory belongs to a run if its manifest, or that of its sweep,
+has the check digits that only a run writes. A file with one of our names and other content (damaged, or changed by
+somebody) is moved to ``damaged/``, never removed. A file with any other name makes the command stop.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
+from tracker.engine.arrays import ARRAYS
 from tracker.regular_files import is_own_folder, is_regular, open_regular, read_regular
 from tracker.runs import atomic_files
 from tracker.runs.checkpoints import is_whole, place_of
@@ -32,11 +33,10 @@ from tracker.runs.file_names import (
 )
 from tracker.runs.identity import hash_of_file
 from tracker.runs.lock_file import LOCK, holder_of, was_left_by_a_run
-from tracker.runs.manifest import LARGEST_MANIFEST, SCENARIO, Manifest, largest_journal, read_journal
+from tracker.runs.manifest import LARGEST_MANIFEST, SCENARIO, Manifest, NewerFormat, largest_journal, read_journal
 from tracker.runs.npz import array_names
 from tracker.runs.page_seals import SEALS, is_sealed
 from tracker.runs.run_errors import CorruptRun, RunExists
-from tracker.runs.run_result import DIMENSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +62,7 @@ def manifest_in(path: Path, name: str = MANIFEST) -> Manifest | None:
     """Return the manifest in ``path`` if it proves that a run, or with its name a sweep, wrote it; else None."""
     try:
         return Manifest.decode(read_regular(path / name, LARGEST_MANIFEST))
-    except OSError:
+    except (OSError, NewerFormat):
         return None
 
 
@@ -75,6 +75,8 @@ def read_manifest(path: Path) -> Manifest:
         if is_regular(path / SWEEP_MANIFEST):
             raise CorruptRun(path, "a sweep, not a run; its runs are in points/") from None
         raise CorruptRun(path, f"no run: {MANIFEST}: {error.strerror or error}") from None
+    except NewerFormat as error:
+        raise CorruptRun(path, f"{MANIFEST}: {error}") from None
     if manifest is None:
         raise CorruptRun(path, f"{MANIFEST} is damaged, of another version, or not a run's")
     return manifest
@@ -195,7 +197,7 @@ def _in_shards(folder: Path, manifest: Manifest, journal: Journal | None) -> Ite
 
 def is_shard(file: Path) -> bool:
     """Tell whether ``file`` holds the arrays of a shard: it was written, but its writer killed before the journal said so."""
-    return array_names(file) == {"trial", *DIMENSIONS}
+    return array_names(file) >= {row.name for row in ARRAYS}
 
 
 def _in_checkpoints(folder: Path, manifest: Manifest, journal: Journal | None) -> Iterator[Found]:

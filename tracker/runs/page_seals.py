@@ -1,7 +1,7 @@
-"""Pages and figures that can prove that a command of ours wrote them, and that nobody changed them since.
+"""Put a checksum into pages and figures, by which the program knows its own unchanged files.
 
-A page or a figure may be written again or go with its run; somebody's own file of that name may not. So each ends with the
-sha256 of what stands before it, as a comment of its format.
+The program may overwrite or remove its own pages and figures, but not a user's file of the same name. So each ends with a
+comment that holds the sha256 of everything before it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Loaded by each worker process of a local Dask cluster as it starts: signals to our group are not for it.
+"""Start-up code of the workers of a local Dask cluster: it keeps signals to our process group away from them.
 
 Ctrl-C, a closed terminal and ``kill -- -GROUP`` reach all processes of a group at once. Workers that died of them would be
 taken for broken, while the process that started them is about to end them in order.

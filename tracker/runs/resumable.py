@@ -1,4 +1,4 @@
-"""What a resumed run would take over, seen from outside: shards of the journal, and snapshots of shards under way."""
+"""Tell from outside what a resumed run would take over: finished shards, and snapshots of others."""
 
 from __future__ import annotations
 

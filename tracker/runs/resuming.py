@@ -1,4 +1,4 @@
-"""What of a run that was broken off its successor may trust; the rest is put aside and computed again."""
+"""Decide which parts of an interrupted run can be trusted. The rest is moved aside and computed again."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class Resumption:
             if sha256(data) != entry.sha256:
                 raise ValueError("other bytes than the journal says")  # noqa: TRY301
             arrays = unpacked(data, expected)
-            if (reason := impossible(self.problem, arrays, trials)) is not None:
+            if (reason := impossible(self.problem.scenario, arrays, trials)) is not None:
                 raise ValueError(reason)  # noqa: TRY301
         except FileNotFoundError as error:
             self.notice(f"{SHARDS}/{path.name}: {error.strerror or error}; computed again")
@@ -157,7 +157,7 @@ class Resumption:
 
     @cached_property
     def _shapes(self) -> Shapes:
-        return shapes_of(self.problem, 0)
+        return shapes_of(self.problem.scenario, 0)
 
     def _aside(self, path: Path) -> str:
         return ownership.put_aside(self.path, path)

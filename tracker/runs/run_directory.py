@@ -1,7 +1,7 @@
-"""A run directory while it is written: shards with a journal, one result, and what of it a resumed run may trust.
+"""A run directory while it is written: shards with a journal, then one result.
 
-A shard counts once its line, with the hash of its file, is in the journal. The manifest is the first file of a run, by which
-all that follows is known as its own, and says ``complete`` last.
+A shard counts as finished once the journal has a line with the hash of its file. The manifest is written first, so that
+everything after it is known to belong to the run; its last state is ``complete``.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from tracker.engine.arrays import RecordedArray
     from tracker.engine.simulate import Problem
     from tracker.runs.checkpoints import Place
     from tracker.runs.run_errors import FailedShard
@@ -126,7 +127,12 @@ class RunDirectory:
             return
 
     def finish(
-        self, manifest: Manifest, summary: Mapping[str, Any], dataset: Any, failed: Sequence[FailedShard] = ()
+        self,
+        manifest: Manifest,
+        summary: Mapping[str, Any],
+        dataset: Any,
+        rows: Sequence[RecordedArray],
+        failed: Sequence[FailedShard] = (),
     ) -> None:
         """Write the result; the manifest says ``complete`` last, and the shards, now in the result, go.
 
@@ -134,11 +140,11 @@ class RunDirectory:
         """
         before = ownership.manifest_in(self.path) or manifest  # it may have written results without the failed shards
         for name in (RESULT, SUMMARY):
-            if stands_there(self.path / name) and not self._is_of_this_run(name, before, summary["hash"]):
+            if stands_there(self.path / name) and not self._is_of_this_run(name, before, rows, summary["hash"]):
                 self._notice(
                     f"{name} was not written by this run: moved to {ownership.put_aside(self.path, self.path / name)}"
                 )
-        write_result(self.path / RESULT, dataset, summary["hash"])
+        write_result(self.path / RESULT, dataset, rows, summary["hash"])
         text = (json.dumps(jsonable(summary), indent=2, allow_nan=False) + "\n").encode()
         atomic_files.write_file(self.path / SUMMARY, text)
         hashes = {RESULT: hash_of_file(self.path / RESULT), SUMMARY: sha256(text)}
@@ -147,14 +153,14 @@ class RunDirectory:
         if done.complete:
             self._tidy(self._parts())
 
-    def _is_of_this_run(self, name: str, manifest: Manifest, arrays_hash: str) -> bool:
+    def _is_of_this_run(self, name: str, manifest: Manifest, rows: Sequence[RecordedArray], arrays_hash: str) -> bool:
         """Tell whether a result that is there already was written by this run, perhaps just before it was killed."""
         path = self.path / name
         if hash_of_file(path) == manifest.files.get(name):
             return True
         try:
             if name == RESULT:
-                return stored_hash(path) == arrays_hash
+                return stored_hash(path, rows) == arrays_hash
             return bool(json.loads(read_regular(path, LARGEST_SUMMARY))["hash"] == arrays_hash)
         except Exception:  # whatever a reader makes of a file that is none of ours
             return False

@@ -1,4 +1,4 @@
-"""Why a run directory cannot be used, or not all of a run could be done."""
+"""The errors of runs: a directory that cannot be used, and shards that failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run directory read back: a finished run with the same arrays, bit for bit, or a reason why not."""
+"""Read a run directory: return the finished run with the same arrays, or say why that is impossible."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from tracker.engine.simulate import Problem
     from tracker.runs.manifest import Manifest
+    from tracker.runs.netcdf import World
     from tracker.scenario import Scenario
 
 
@@ -77,8 +78,8 @@ def open_run(path: str | Path, scenario: Scenario | None = None, plugins: Sequen
     else:
         _refuse_changed_text(path, manifest)
     _refuse_other_numbers(path, manifest, scenario)
-    problem = _prepared(path, scenario)
-    arrays = _arrays(path, manifest, problem)
+    arrays, world = _arrays(path, manifest, scenario)
+    problem = _prepared(path, scenario, world)
     if array_hash(arrays) != told["hash"]:
         raise CorruptRun(path, f"{RESULT} does not hold the arrays whose hash is in {SUMMARY}")
     older = is_older(arrays)
@@ -94,9 +95,10 @@ def _refuse_other_numbers(path: Path, manifest: Manifest, scenario: Scenario) ->
         raise CorruptRun(path, f"{MANIFEST} speaks of another name, seed, number of trials or steps than {SCENARIO}")
 
 
-def _prepared(path: Path, scenario: Scenario) -> Problem:
+def _prepared(path: Path, scenario: Scenario, world: World | None) -> Problem:
+    """Build the problem in the world that the run was measured in; a run of format 0 does not say which, so it is searched."""
     try:
-        return prepare(scenario)
+        return prepare(scenario) if world is None else prepare(scenario, *world)
     except ScenarioError as error:
         raise CorruptRun(path, f"{SCENARIO} cannot be run ({error})") from None
 
@@ -199,9 +201,9 @@ def _summary(path: Path, manifest: Manifest) -> dict[str, Any]:
     return told
 
 
-def _arrays(path: Path, manifest: Manifest, problem: Problem) -> dict[str, NDArray[Any]]:
+def _arrays(path: Path, manifest: Manifest, scenario: Scenario) -> tuple[dict[str, NDArray[Any]], World | None]:
     left_out = sum(shard.stop - shard.first for shard in manifest.failed)
-    expected = shapes_of(problem, manifest.trials - left_out)
+    expected = shapes_of(scenario, manifest.trials - left_out)
     try:
         if (path / RESULT).lstat().st_size > largest_result(expected):
             raise CorruptRun(path, f"{RESULT} is larger than the results of {SCENARIO} can be")
@@ -212,12 +214,12 @@ def _arrays(path: Path, manifest: Manifest, problem: Problem) -> dict[str, NDArr
     if not whole:
         raise CorruptRun(path, f"{RESULT} was changed since the run (its hash is not the one in {MANIFEST}); {AGAIN}")
     try:
-        arrays = read_result(path / RESULT, expected)
+        arrays, world = read_result(path / RESULT, scenario, expected)
     except Exception as error:  # whatever the reader says
         raise CorruptRun(path, f"{RESULT} cannot be read: {printable(str(error), LONGEST_REASON)}") from None
     there = np.ones(manifest.trials, dtype=bool)
     for shard in manifest.failed:
         there[shard.first : shard.stop] = False
-    if (reason := impossible(problem, arrays, np.flatnonzero(there))) is not None:
+    if (reason := impossible(scenario, arrays, np.flatnonzero(there))) is not None:
         raise CorruptRun(path, f"{RESULT} holds what no run gives: {reason}")
-    return arrays
+    return arrays, world

@@ -6,11 +6,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from tracker import skew
-from tracker.engine.bins import AGE_BITS, WAIT_BITS, bin_edges
-from tracker.engine.loop import COLUMNS
+from tracker.engine.arrays import axis_labels, rows_of
+from tracker.runs.manifest import FORMAT
+from tracker.runs.stored_world import world_variables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,33 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tracker.engine.simulate import Problem
+    from tracker.metrics.measured_run import MeasuredRun
     from tracker.scenario import Scenario
 
-# Axes of the arrays that `simulate.collect` names.
-DIMENSIONS: dict[str, tuple[str, ...]] = {
-    "mode": ("trial", "time"),
-    "final_mode": ("trial",),
-    "switches": ("trial",),
-    "jumps": ("trial", "mode_from", "mode_to"),
-    "censored": ("trial", "mode_from"),
-    "exits": ("trial", "mode_from", "dwell_age"),
-    "at_risk": ("trial", "mode_from", "dwell_age"),
-    "error": ("trial", "sampler", "time"),
-    "excess": ("trial", "sampler", "time"),
-    "theta": ("trial", "sampler", "time", "theta"),
-    "skew": ("trial", "skew_sampler", "time", "pair"),
-    "sigma": ("trial", "sigma_sampler", "time"),
-    "final": ("trial", "sampler", "theta"),
-    "final_skew": ("trial", "sampler", "pair"),
-    "moments": ("trial", "sampler", "moment", "theta"),
-    "by_mode": ("trial", "sampler", "mode_from", "sum"),
-    "by_age": ("trial", "sampler", "age", "sum"),
-    "waits": ("trial", "sampler", "mode_to", "wait", "outcome"),
-    "stays": ("trial", "sampler", "mode_to", "look"),
-    "diverged": ("trial", "sampler"),
-    "resets": ("trial", "sampler"),
-}
-RENAMED = {"theta": "theta_trace"}  # a variable cannot share its name with one of its axes
 LEADING = ("sampler", "trial", "time")  # axes that come first in the dataset, in this order
 
 
@@ -57,7 +31,7 @@ class Run:
     Attributes
     ----------
     summary : dict
-        The content of summary.json (DESIGN section 4).
+        The content of summary.json (docs/architecture, "What a run leaves").
     arrays : dict of ndarray
         All results with a leading trial axis; ``summary["hash"]`` is over these.
     path : Path or None
@@ -84,34 +58,31 @@ class Run:
         return tracker.reports.run_html(self)
 
     @cached_property
+    def measured(self) -> MeasuredRun:
+        """The run as metrics see it (``tracker.metrics.estimates``)."""
+        from tracker.runs.summary import measured_run
+
+        return measured_run(self.problem, self.arrays)
+
+    @cached_property
     def dataset(self) -> xarray.Dataset:
         """The results as an xarray dataset with the axes ``sampler``, ``trial``, ``time``, ``theta``."""
         import xarray
 
         problem, layout = self.problem, self.problem.layout
-        names = [contestant.name for contestant in problem.contestants]
-        N = problem.origin.size
-        modes = [mode.name for mode in self.scenario.modes]
-        coordinates: dict[str, Any] = {
-            "sampler": names,
-            "trial": self.arrays["trial"],
-            "time": np.arange(problem.records) * layout.record_every,
-            "theta": np.arange(1, N + 1),
-            "skew_sampler": [c.name for c in problem.contestants if c.moves_skew],
-            "sigma_sampler": [c.name for c in problem.contestants if c.moves_noise],
-            "pair": [f"({i + 1},{j + 1})" for i, j in skew.pairs(N)],
-            "mode_from": modes,
-            "mode_to": modes,
-            "sum": list(COLUMNS),
-            "outcome": ["reached", "censored"],
-            "look": ["all", "inside"],
-            "age": bin_edges(layout.steps, AGE_BITS)[:-1],
-            "wait": bin_edges(layout.steps, WAIT_BITS)[:-1],
-        }
         variables = {
-            RENAMED.get(name, name): xarray.Variable(axes, self.arrays[name]) for name, axes in DIMENSIONS.items()
+            row.stored_name: xarray.Variable(
+                row.axes, self.arrays[row.name], {"units": row.unit, "long_name": row.long_name}
+            )
+            for row in rows_of(problem)
+            if row.axes != (row.name,)  # the index of the trial is a coordinate
         }
-        dataset = xarray.Dataset(variables, coords=coordinates, attrs={"cost_every": layout.cost_every})
+        attributes = {"format": FORMAT, "cost_every": layout.cost_every, "first_look": layout.first_look}
+        dataset = xarray.Dataset(
+            {**variables, **world_variables(problem)},
+            coords=axis_labels(problem, self.arrays["trial"]),
+            attrs=attributes,
+        )
         leading = [axis for axis in LEADING if axis in dataset.dims]
         return dataset.transpose(*leading, ...)
 

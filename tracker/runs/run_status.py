@@ -1,4 +1,4 @@
-"""How far a run is, seen from outside: nothing is locked, nothing is written."""
+"""Tell from outside how far a run is, without locking or writing anything."""
 
 from __future__ import annotations
 

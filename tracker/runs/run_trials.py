@@ -1,4 +1,4 @@
-"""Carrying out a run: shards of trials over an engine, kept as they come, joined in the order of their trials."""
+"""Carry out a run: compute shards of trials, keep each as it is finished, and join them in the order of trials."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from tracker.engine.arrays import rows_of
 from tracker.engine.simulate import compile_kernels, most_trials, prepare
 from tracker.runs import atomic_files
 from tracker.runs.checkpoints import steps_held
@@ -162,7 +163,7 @@ def _carry_out(
         summary["failed"] = [shard._asdict() for shard in failed]
     result = Run(problem.scenario, summary, arrays, problem, directory.path if directory is not None else None)
     if directory is not None:
-        directory.finish(manifest, summary, result.dataset, failed)
+        directory.finish(manifest, summary, result.dataset, rows_of(problem), failed)
     return result
 
 
@@ -187,7 +188,7 @@ def compute(
     def tell(under_way: float) -> None:
         nonlocal began, start, told
         done = base + new + under_way
-        if start == base < done:  # what a shard does first is no stepping: it replays the chain up to its snapshot
+        if start == base < done:  # a resumed shard first replays the chain, without computing
             began, start = time.time(), done
         how.progress(done, total, "running")
         if directory is not None and time.time() - max(began, told) > SECONDS_BETWEEN_SIGNS:

@@ -1,4 +1,4 @@
-"""Shards over an engine that may break: what is lost is done again, what cannot be done is named and left out.
+"""Schedule shards on executors that may break: lost shards are computed again, shards that keep failing are left out.
 
 When a pool breaks it does not say which of its shards was to blame. So all that were under way are suspects; those that
 were twice under way when a pool broke are tried alone, where the blame is certain.

@@ -1,4 +1,4 @@
-"""How large the samplers' steps are: each over the largest one that is mean-square stable."""
+"""The step of each sampler divided by its largest mean-square stable step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""summary.json: what scripts rely on (DESIGN section 4)."""
+"""summary.json: what scripts rely on (docs/architecture, "What a run leaves")."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import numpy as np
 
 from tracker import chain as chain_statistics
 from tracker.engine.bins import WAIT_BITS, bin_edges
-from tracker.engine.loop import CORRECT, ERROR, EXCESS, INSIDE, MEASURED, SQUARE, STEPS
+from tracker.engine.loop import COLUMNS, CORRECT, ERROR, EXCESS, INSIDE, MEASURED, SQUARE, STEPS
 from tracker.jsonable import jsonable
-from tracker.metrics.after_switch import pooled_mean
-from tracker.metrics.averages import final_moments, over_trials, pooled_moments, ratio
-from tracker.metrics.recovery import others, recovery
+from tracker.metrics.averages import final_moments, pooled_moments
+from tracker.metrics.estimates import averages
+from tracker.metrics.measured_run import MeasuredRun
+from tracker.metrics.recovery import Waits, recovery
+from tracker.metrics.table import metrics_of
 from tracker.names import FROZEN, ORACLE
+from tracker.runs.manifest import FORMAT
 from tracker.runs.netcdf import array_hash
 from tracker.runs.step_sizes import steps_over_limits
 from tracker.scenario import classifies, regimes
@@ -23,30 +26,31 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tracker.engine.simulate import Contestant, Problem
+    from tracker.engine.simulate import Problem
+    from tracker.metrics.table import Metric
 
     Arrays = Mapping[str, NDArray[Any]]
 
 
 # the columns of ``by_mode`` and ``by_age`` are the loop's; who reads results takes them from here
 __all__ = [
-    "CORRECT", "ERROR", "EXCESS", "INSIDE", "MEASURED", "SQUARE", "STEPS", "horizon", "per_step", "summarise",
-    "tracking_errors",
+    "CORRECT", "ERROR", "EXCESS", "INSIDE", "MEASURED", "SQUARE", "STEPS", "measured_run", "summarise",
 ]  # fmt: skip
-RECOVERY = ("already", "median", "low", "high", "censored", "mean", "stayed", "switches", "by_mode")
-BY_MODE = ("already", "median", "low", "high", "censored", "switches")
+SHARES_AND_ENDS = ("already", "median", "low", "high", "censored")  # of ``Waits``, beside the count of switches
 
 
 def summarise(problem: Problem, arrays: Arrays, seconds: NDArray[np.float64]) -> dict[str, Any]:
     """Return the summary of a run from its arrays; axes are (trial, sampler, ...)."""
     scenario, relative = problem.scenario, steps_over_limits(problem, arrays, at_once=True)
+    run = measured_run(problem, arrays)
+    rows = summarise_metrics(problem, run)
     samplers = [
         {
-            **summarise_sampler(problem, arrays, n, contestant),
+            **summarise_sampler(problem, run, n, row),
             "step_over_limit": relative.get(contestant.name),
             "steps_per_second": _speed(problem, arrays, n, seconds[n]),
         }
-        for n, contestant in enumerate(problem.contestants)
+        for n, (contestant, row) in enumerate(zip(problem.contestants, rows, strict=True))
     ]
     summary = {
         "scenario": {
@@ -60,6 +64,7 @@ def summarise(problem: Problem, arrays: Arrays, seconds: NDArray[np.float64]) ->
         "regime": regimes(scenario),
         "samplers": samplers,
         "cost_every": problem.layout.cost_every,
+        "format": FORMAT,
         "hash": array_hash(arrays),
     }
     return dict(jsonable(summary))
@@ -71,30 +76,19 @@ def _speed(problem: Problem, arrays: Arrays, n: int, seconds: float) -> float | 
     return steps / seconds if seconds > 0 else None
 
 
-def summarise_sampler(problem: Problem, arrays: Arrays, n: int, contestant: Contestant) -> dict[str, Any]:
+def summarise_sampler(problem: Problem, run: MeasuredRun, n: int, metrics: dict[str, Any]) -> dict[str, Any]:
     """Return the row of one contestant; diverged trials are counted and left out of every average."""
-    layout = problem.layout
-    kept = arrays["diverged"][:, n] < 0
-    by_mode = arrays["by_mode"][kept, n]
-    per_trial = by_mode.sum(axis=1)
-    steps, measured = per_trial[:, STEPS], per_trial[:, MEASURED]
-    moments = pooled_moments(arrays["moments"][kept, n], float(steps.sum()), problem.origin)
-    has_target = all(np.isfinite(mode.radius2) for mode in problem.modes)
+    contestant, arrays, kept = problem.contestants[n], run.arrays, run.kept[:, n]
+    steps = float(run.total("steps")[kept, n].sum())
+    moments = pooled_moments(arrays["moments"][kept, n], steps, problem.origin)
     keys = contestant.keys
-    accuracy = {"accuracy": _average(ratio(per_trial[:, CORRECT], measured))} if classifies(problem.modes) else {}
     evaluations = keys.evaluations._asdict() if keys is not None else {"gradient": 0, "cost": 0, "hessian": 0}
     return {
         "name": contestant.name,
         "kind": keys.kind if keys is not None else contestant.name,
         "epsilon": keys.epsilon if keys is not None else None,
         "beta": keys.beta if keys is not None else None,
-        "tracking_error": _average(ratio(per_trial[:, ERROR], steps)),
-        "mean_square_error": _average(ratio(per_trial[:, SQUARE], steps)),
-        "excess_cost": _average(ratio(per_trial[:, EXCESS], measured)),
-        "regret": _average(layout.cost_every * per_trial[:, EXCESS]),
-        **accuracy,
-        "inside_target": _average(ratio(per_trial[:, INSIDE], steps)) if has_target else None,
-        **summarise_recovery(problem, arrays, n, contestant.name),
+        **metrics,
         "mean": moments.mean.tolist(),
         "covariance": moments.covariance.tolist(),
         "final": summarise_final(problem, arrays["final"][kept, n], arrays["final_mode"][kept]),
@@ -105,42 +99,63 @@ def summarise_sampler(problem: Problem, arrays: Arrays, n: int, contestant: Cont
     }  # fmt: skip
 
 
-def summarise_recovery(problem: Problem, arrays: Arrays, n: int, name: str) -> dict[str, Any]:
-    """Return what re-acquisition was like: ``recovery``, and its mean once more with a standard error.
+def summarise_metrics(problem: Problem, run: MeasuredRun) -> list[dict[str, Any]]:
+    """Return the numbers of every metric, a row for each contestant."""
+    rows: list[dict[str, Any]] = [{} for _ in problem.contestants]
+    for metric in metrics_of(run):
+        for n, (row, mean) in enumerate(zip(rows, averages(metric, run), strict=True)):
+            told = {"mean": _number(mean.mean), "stderr": _number(mean.stderr)}
+            if metric.kind == "time":
+                row |= {metric.key: summarise_waits(problem, run, n, metric, told["mean"]), f"{metric.key}_mean": told}
+            else:
+                row[metric.key] = told if metric.applies(run) else None
+    return rows
+
+
+def summarise_waits(problem: Problem, run: MeasuredRun, n: int, metric: Metric, mean: float | None) -> dict[str, Any]:
+    """Return what the waits of one contestant were like; all is null where the metric does not apply.
 
     ``already`` is a share of all switches; all else, ``switches`` too, is about the others. ``mean`` is restricted to
-    ``horizon``. What stands still never re-acquires anything, so it has no times; what knows the mode has nothing to re-acquire.
+    the run's horizon. What stands still never re-acquires anything, so it has no times; what knows the mode has nothing to
+    re-acquire.
     """
-    kept = arrays["diverged"][:, n] < 0
-    nothing: dict[str, Any] = {"recovery": dict.fromkeys(RECOVERY), "recovery_mean": {"mean": None, "stderr": None}}
-    if not all(np.isfinite(mode.radius2) for mode in problem.modes):
+    nothing = dict.fromkeys((*SHARES_AND_ENDS, "mean", *dict(metric.further), "switches", "by_mode"))
+    if not metric.applies(run):
         return nothing
-    waits, edges = arrays["waits"][kept, n], bin_edges(problem.layout.steps, WAIT_BITS)
-    whole, by_mode = recovery(waits, edges)
+    name = problem.contestants[n].name
+    whole, by_mode = recovery(metric.per_trial(run)[run.kept[:, n], n], run.wait_edges)
     if name == ORACLE:
-        nothing["recovery"]["already"] = _number(whole.already)
-        return nothing
-    looked, still = arrays["stays"][kept, n].sum(axis=(0, 1))
-    mean = pooled_mean(others(waits), edges, horizon(problem, arrays))
-    row: dict[str, Any] = {key: _number(value) for key, value in whole._asdict().items()}
-    row |= {"mean": _number(mean.mean), "stayed": still / looked if looked else None, "switches": whole.switches}
+        return nothing | {"already": _number(whole.already)}
+    row = nothing | {"mean": mean, **{key: value(run, n) for key, value in metric.further}}
+    row |= _waits(whole)
     if name == FROZEN:
-        row |= dict.fromkeys(("median", "low", "high", "mean", "stayed"))
-        mean = over_trials(np.empty(0))
-    row["by_mode"] = [
-        {"mode": keys.name, **{key: _number(getattr(one, key)) for key in BY_MODE}, "switches": one.switches}
-        for keys, one in zip(problem.scenario.modes, by_mode, strict=True)
-    ]
-    return {
-        "recovery": {key: row[key] for key in RECOVERY},
-        "recovery_mean": {"mean": _number(mean.mean), "stderr": _number(mean.stderr)},
-    }
+        row |= dict.fromkeys(("median", "low", "high", "mean", *dict(metric.further)))
+    modes = zip(problem.scenario.modes, by_mode, strict=True)
+    return row | {"by_mode": [{"mode": keys.name, **_waits(one)} for keys, one in modes]}
 
 
-def horizon(problem: Problem, arrays: Arrays) -> int:
-    """Return to how many steps mean waits are restricted: the mean time between two switches, so that few are cut by the next."""
-    trials = len(arrays["switches"])
-    return max(1, int(trials * problem.layout.steps / (int(arrays["switches"].sum()) + trials)))
+def _waits(one: Waits) -> dict[str, Any]:
+    return {key: _number(getattr(one, key)) for key in SHARES_AND_ENDS} | {"switches": one.switches}
+
+
+def measured_run(problem: Problem, arrays: Arrays) -> MeasuredRun:
+    """Return a run as metrics see it."""
+    layout, radius2 = problem.layout, np.array([mode.radius2 for mode in problem.modes])
+    contestants = problem.contestants
+    return MeasuredRun(
+        arrays=arrays,
+        columns=COLUMNS,
+        steps=layout.steps,
+        burn_in=layout.burn_in,
+        record_every=layout.record_every,
+        cost_every=layout.cost_every,
+        epsilon=np.array([one.keys.epsilon if one.keys is not None else np.nan for one in contestants]),
+        waits_for_targets=np.array([one.keys is not None for one in contestants]),
+        wait_edges=bin_edges(layout.steps, WAIT_BITS),
+        floor=np.array([mode.floor for mode in problem.modes]),
+        target_radius=np.sqrt(radius2) if np.isfinite(radius2).all() else None,
+        classes=True if classifies(problem.modes) else None,
+    )
 
 
 def summarise_final(problem: Problem, theta: NDArray[np.float64], mode: NDArray[np.int64]) -> dict[str, Any]:
@@ -197,23 +212,6 @@ def summarise_chain(problem: Problem, arrays: Arrays) -> dict[str, Any]:
         for i, name in enumerate(names)
     ]
     return summary
-
-
-def per_step(arrays: Arrays, column: int) -> NDArray[np.float64]:
-    """Return a sum by mode as an average over its steps, shape (T, S); nan where a trial diverged."""
-    sums = arrays["by_mode"].sum(axis=2)
-    steps = sums[..., MEASURED if column in (EXCESS, CORRECT) else STEPS]
-    return np.where(arrays["diverged"] < 0, ratio(sums[..., column], steps), np.nan)
-
-
-def tracking_errors(arrays: Arrays) -> NDArray[np.float64]:
-    """Return the tracking error of each trial and sampler, shape (T, S): what paired comparisons are made of."""
-    return per_step(arrays, ERROR)
-
-
-def _average(values: NDArray[np.float64]) -> dict[str, float | None]:
-    average = over_trials(values)
-    return {"mean": _number(average.mean), "stderr": _number(average.stderr)}
 
 
 def _number(value: float) -> float | None:

@@ -1,10 +1,12 @@
-"""The points of a sweep: the values of ``[sweep]`` crossed, each a scenario of its own that is valid."""
+"""The points of a sweep: all combinations of the values of ``[sweep]``, each checked as a scenario."""
 
 from __future__ import annotations
 
 import json
 import math
+import operator
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -121,7 +123,8 @@ def _changed(base: Scenario, chosen: Settings, built: set[str]) -> Scenario:
         data = put(data, address, value, base.plugins)
     scenario = checked(data, base.plugins)
     # The minimisers of a mode are part of being valid, but finding them takes a while: once for all points that share them.
-    modes = json.dumps([plain(mode) for mode in scenario.modes], sort_keys=True, default=repr)
+    unchanged = all(map(operator.is_, scenario.modes, base.modes))
+    modes = "" if unchanged else json.dumps([plain(mode) for mode in scenario.modes], sort_keys=True, default=repr)
     if modes not in built:
         build_modes(scenario)
         built.add(modes)
@@ -130,8 +133,9 @@ def _changed(base: Scenario, chosen: Settings, built: set[str]) -> Scenario:
 
 def _repeated(axis: Axis) -> list[str]:
     labels = axis.labels if axis.numbers is None else tuple(axis.numbers.tolist())
-    twice = dict.fromkeys(value for value, label in zip(axis.values, labels, strict=True) if labels.count(label) > 1)
-    return [f'sweep."{axis.address}": {shown(value)} stands there more than once' for value in twice]
+    times = Counter(labels)
+    twice = {label: value for value, label in zip(axis.values, labels, strict=True) if times[label] > 1}
+    return [f'sweep."{axis.address}": {shown(value)} stands there more than once' for value in twice.values()]
 
 
 def numeral(index: int, count: int) -> str:

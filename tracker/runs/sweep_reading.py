@@ -1,4 +1,4 @@
-"""A sweep directory read back: every point from its own run directory, or a reason why not."""
+"""Read a sweep directory: every point from its own run directory, or the reason why that is impossible."""
 
 from __future__ import annotations
 

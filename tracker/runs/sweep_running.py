@@ -1,7 +1,7 @@
-"""Carrying out a sweep: its points one after another, each in a run directory of its own, and one result over all.
+"""Carry out a sweep: run its points one after another, each in its own directory, and write one result.
 
-A point that fails or diverges is told at once and the others go on. All points meet the same seed, so that neighbours
-differ by what is swept and not by luck; they share the compiled kernels of one process.
+A point that fails or diverges is reported at once, and the others go on. All points have the same seed, so that neighbours
+differ only by what is swept. They share the compiled kernels of one process.
 """
 
 from __future__ import annotations
@@ -15,21 +15,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tracker.jsonable import jsonable
+from tracker.metrics.estimates import trial_values
+from tracker.metrics.table import METRICS
 from tracker.regular_files import is_own_folder, read_regular, stands_there
 from tracker.runs import atomic_files
 from tracker.runs.cluster import refuse_if_silent
 from tracker.runs.file_names import POINTS, SWEEP_MANIFEST, TABLE, TIDY, is_file_of_a_run, refuse_disguises
 from tracker.runs.identity import hash_of_file, manifest_of, resolved, sha256
 from tracker.runs.lock_file import LOCK, locked
-from tracker.runs.manifest import LARGEST_MANIFEST, Manifest
+from tracker.runs.manifest import LARGEST_MANIFEST, Manifest, NewerFormat
 from tracker.runs.ownership import clear, look, manifest_in, put_aside, refuse_foreign, strangers
 from tracker.runs.resuming import write_scenario
 from tracker.runs.run_errors import CorruptRun, RunExists
 from tracker.runs.run_reading import resumable
 from tracker.runs.run_trials import Progress, run
-from tracker.runs.summary import ERROR, SQUARE, per_step
 from tracker.runs.sweep_points import Axis, Point, axes_of, points_of
-from tracker.runs.sweep_table import tidy
+from tracker.runs.sweep_table import sweep_dataset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,7 +75,7 @@ class Sweep:
     @cached_property
     def dataset(self) -> xarray.Dataset:
         """All numbers of the summaries over the swept addresses and ``sampler``."""
-        return tidy(self.scenario, self.axes, self.outcomes)
+        return sweep_dataset(self.scenario, self.axes, self.outcomes)
 
     @property
     def troubled(self) -> tuple[Outcome, ...]:
@@ -197,8 +198,8 @@ def _outcome(point: Point, place: Path | None, how: How) -> Outcome:
 
 def ended(point: Point, result: Run) -> Outcome:
     """Return the outcome of a point that has a result."""
-    summary, arrays = result.summary, result.arrays
-    return Outcome(point, *verdict(summary), summary, per_step(arrays, ERROR), per_step(arrays, SQUARE))
+    values = (trial_values(METRICS[key], result.measured) for key in ("tracking_error", "mean_square_error"))
+    return Outcome(point, *verdict(result.summary), result.summary, *values)
 
 
 def verdict(summary: Mapping[str, Any]) -> tuple[str, str]:
@@ -275,6 +276,8 @@ def read_sweep_manifest(path: Path) -> Manifest:
         manifest = Manifest.decode(read_regular(path / SWEEP, LARGEST_MANIFEST))
     except OSError as error:
         raise CorruptRun(path, f"no sweep: {SWEEP}: {error.strerror or error}") from None
+    except NewerFormat as error:
+        raise CorruptRun(path, f"{SWEEP}: {error}") from None
     if manifest is None:
         raise CorruptRun(path, f"{SWEEP} is damaged, of another version, or not a sweep's")
     return manifest

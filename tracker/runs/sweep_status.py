@@ -1,4 +1,4 @@
-"""How far a sweep is, seen from outside: its points one by one, from their own run directories."""
+"""Tell from outside how far a sweep is, point by point."""
 
 from __future__ import annotations
 

@@ -1,15 +1,16 @@
-"""The result of a sweep over its axes: one xarray dataset, made of the summaries of its points."""
+"""Make one xarray dataset over the axes of a sweep from the summaries of its points."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tracker import __version__
+from tracker.metrics.table import METRICS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import xarray
     from numpy.typing import NDArray
@@ -23,34 +24,29 @@ if TYPE_CHECKING:
 STATES = ("complete", "diverged", "failed")  # the codes of `outcome`
 
 
-class Metric(NamedTuple):
-    """What a sweep can be judged by: where it stands in a summary, and what it is called."""
-
-    value: tuple[str, ...]
-    stderr: tuple[str, ...] | None
-    title: str
-
-
-METRICS = {
-    "tracking_error": Metric(("tracking_error", "mean"), ("tracking_error", "stderr"), "tracking error"),
-    "mean_square_error": Metric(("mean_square_error", "mean"), ("mean_square_error", "stderr"), "mean square error"),
-    "excess_cost": Metric(("excess_cost", "mean"), ("excess_cost", "stderr"), "excess cost"),
-    "inside_target": Metric(("inside_target", "mean"), ("inside_target", "stderr"), "share of time inside the target"),
-    "recovery": Metric(("recovery", "mean"), ("recovery_mean", "stderr"), "mean recovery time (steps)"),
-}
-# variables that belong to a metric, and others: name, path in a sampler's row, what it is
-OTHERS = (
-    ("recovery_median", ("recovery", "median"), "median recovery time (steps)"),
-    ("recovery_already", ("recovery", "already"), "share of switches at which the new target held it already"),
-    ("recovery_low", ("recovery", "low"), "lower end of the 95 % interval of the median recovery time"),
-    ("recovery_high", ("recovery", "high"), "upper end of the 95 % interval of the median recovery time"),
-    ("recovery_censored", ("recovery", "censored"), "share of the other switches that were not recovered from in time"),
-    ("diverged", ("diverged",), "trials that diverged; they are left out of every average"),
-    ("epsilon", ("epsilon",), "step of the sampler"),
+# what is told of the waits of a time beside their mean: key in its row of a summary, and what it is
+OF_WAITS = (
+    ("median", "median {title} ({unit})"),
+    ("already", "share of switches at which the new target held it already"),
+    ("low", "lower end of the 95 % interval of the median {title}"),
+    ("high", "upper end of the 95 % interval of the median {title}"),
+    ("censored", "share of the other switches that were not recovered from in time"),
 )
 
 
-def tidy(scenario: Scenario, axes: Sequence[Axis], outcomes: Sequence[Outcome]) -> xarray.Dataset:
+def columns() -> Iterator[tuple[str, tuple[str, ...], str]]:
+    """Yield each number that a sampler has at a point: its name, its place in a row of a summary, what it is."""
+    for key, metric in METRICS.items():
+        time = metric.kind == "time"
+        yield key, (key, "mean"), metric.label
+        yield f"{key}_stderr", (f"{key}_mean" if time else key, "stderr"), f"standard error of the {metric.label}"
+        for of_waits, meaning in OF_WAITS if time else ():
+            yield f"{key}_{of_waits}", (key, of_waits), meaning.format(title=metric.title, unit=metric.unit)
+    yield "diverged", ("diverged",), "trials that diverged; they are left out of every average"
+    yield "epsilon", ("epsilon",), "step of the sampler"
+
+
+def sweep_dataset(scenario: Scenario, axes: Sequence[Axis], outcomes: Sequence[Outcome]) -> xarray.Dataset:
     """Return all numbers over the swept addresses and ``sampler``; nan where a point failed or has no such sampler."""
     import xarray
 
@@ -59,19 +55,12 @@ def tidy(scenario: Scenario, axes: Sequence[Axis], outcomes: Sequence[Outcome]) 
     samplers = list(dict.fromkeys(row["name"] for outcome in outcomes for row in _rows(outcome)))
     variables: dict[str, Any] = {}
 
-    def add(name: str, path: tuple[str, ...], meaning: str) -> None:
+    for name, path, meaning in columns():
         values = np.full((*shape, len(samplers)), np.nan)
         for outcome in outcomes:
             for row in _rows(outcome):
                 values[(*outcome.point.place, samplers.index(row["name"]))] = _number(row, path)
         variables[name] = ((*dimensions, "sampler"), values, {"long_name": meaning})
-
-    for name, metric in METRICS.items():
-        add(name, metric.value, metric.title)
-        if metric.stderr is not None:
-            add(f"{name}_stderr", metric.stderr, f"standard error of the {metric.title}")
-    for name, path, meaning in OTHERS:
-        add(name, path, meaning)
     alpha = np.full((*shape, 1), np.nan)
     state = np.full(shape, STATES.index("failed"), dtype=np.int8)
     for outcome in outcomes:

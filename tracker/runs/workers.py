@@ -1,7 +1,7 @@
-"""A shard as a pure function for another process: what it needs comes with it, what it found goes back.
+"""Compute a shard in another process: a pure function of what is sent, which returns arrays.
 
-Everything here crosses to processes of this machine or of a cluster, so it is plain data, and the program there must be
-the same as here.
+Everything here is sent to processes of this machine or of a cluster. So it is plain data, and the other side must have the
+same program.
 """
 
 from __future__ import annotations

@@ -1,28 +1,36 @@
-"""The contract of a sampler: parameters, the state it carries, one step.
+"""The contract of a sampler: its keys, its state, one step.
 
-A sampler is a ``NamedTuple`` of parameters. What a trial carries from step to step lives in one flat buffer of floats;
-``unpack`` gives it names (a ``NamedTuple`` of views), and the first N entries are always the output theta. So a trial
-can be saved and restored by copying one row of numbers.
+To add a kind: a file with a ``NamedTuple`` of parameters, a ``State`` (see ``samplers.state``), its step under
+``@sampler(Parameters, State)`` and its keys with the facts that it can state; then one line in ``SAMPLERS``.
 
 ``step`` uses theta_k, the cost of mode x_k and the observation z_k, and leaves theta_{k+1}. All randomness is handed in.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from tracker.compiled import generic, inlined
 from tracker.costs.base import gradient
 from tracker.keys import Bounds, InverseTemperature, Keys, Name, Number, Positive, Skew
+from tracker.samplers.state import (
+    Recorded,
+    begin_function,
+    parts_of,
+    record_function,
+    recorded_of,
+    set_skew,
+    size_function,
+    unpack_function,
+)
 from tracker.streams import draw_bits
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Callable
 
-    Array = NDArray[np.float64]
-    Words = NDArray[np.uint64]
+    from tracker.array_types import Array, Words
 
 _ONE = np.uint64(1)
 
@@ -58,7 +66,7 @@ def idle(sampler: Any, state: Any, cost: Any, k: int, streams: Words) -> None:
 
 @generic
 def place(sampler: Any, state: Any, minimisers: Array) -> None:
-    """Tell the current global minimisers (rows): only a baseline that knows the chain listens."""
+    """Tell the current global minimisers (rows); every kind but the oracle ignores them."""
 
 
 @generic
@@ -67,8 +75,8 @@ def moves(sampler: Any) -> bool:  # type: ignore[empty-body]
 
 
 @generic
-def skew_of(sampler: Any, state: Any, out: Array) -> None:
-    """Write what moves beside theta to ``out``: S(i, j), i > j, in the order of ``skew.pairs``; sigma of ``tempered``."""
+def record_state(sampler: Any, state: Any, out: Array) -> None:
+    """Write what the state declares as recorded, beside theta, to ``out``."""
 
 
 @generic
@@ -82,7 +90,7 @@ def _consume_nothing(sampler: Any, state: Any, cost: Any, k: int, streams: Words
 
 
 @place.register(object)
-def _does_not_listen(sampler: Any, state: Any, minimisers: Array) -> None:
+def _ignores_minimisers(sampler: Any, state: Any, minimisers: Array) -> None:
     return
 
 
@@ -91,9 +99,9 @@ def _moves(sampler: Any) -> bool:
     return True
 
 
-@skew_of.register(object)
-def _no_skew(sampler: Any, state: Any, out: Array) -> None:
-    out.fill(0.0)
+@record_state.register(object)
+def _records_nothing(sampler: Any, state: Any, out: Array) -> None:
+    return
 
 
 @resets_of.register(object)
@@ -101,34 +109,38 @@ def _no_resets(sampler: Any, state: Any) -> float:
     return 0.0
 
 
-# --- shared algebra; S is stored whole, and every write goes to both triangles, so it is exactly skew
+def sampler(parameters: type, state: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that makes a function the step of the kind with these parameters and this state."""
+
+    def declare(function: Callable[..., None]) -> Callable[..., None]:
+        step.register(parameters)(function)
+        state_size.register(parameters)(size_function(state))
+        unpack.register(parameters)(unpack_function(state))
+        begin.register(parameters)(begin_function(state, parameters))
+        if recorded_of(state):
+            record_state.register(parameters)(record_function(state))
+        if "resets" in parts_of(state):
+            resets_of.register(parameters)(_count_resets)
+        STATES[parameters] = state
+        return function
+
+    return declare
 
 
-@inlined
-def set_skew(S: Array, i: int, j: int, s: float, low: float, high: float) -> None:
-    """Set S(i, j) = -S(j, i) = s, i > j, projected onto [low, high]."""
-    s = min(max(s, low), high)
-    S[i, j] = s
-    S[j, i] = -s
+def _count_resets(sampler: Any, state: Any) -> float:
+    return state.resets[0]
 
 
-@inlined
-def start_skew(S: Array, skew: Array, low: float, high: float) -> None:
-    """Set S to ``skew`` projected onto the bounds."""
-    for i in range(S.shape[0]):
-        S[i, i] = 0.0
-        for j in range(i):
-            set_skew(S, i, j, skew[i, j], low, high)
+STATES: dict[type, type] = {}  # the declared state of each kind, by its parameters
 
 
-@inlined
-def write_pairs(S: Array, out: Array) -> None:
-    """Write the lower triangle of S to ``out`` (pairs,), row by row."""
-    p = 0
-    for i in range(S.shape[0]):
-        for j in range(i):
-            out[p] = S[i, j]
-            p += 1
+def recorded_by(parameters: type) -> tuple[Recorded, ...]:
+    """Return what the kind with these parameters records beside theta."""
+    state = STATES.get(parameters)
+    return () if state is None else recorded_of(state)
+
+
+# --- shared algebra
 
 
 @inlined
@@ -183,7 +195,7 @@ def draw_perturbation(stream: Words, Delta: Array) -> None:
             Delta[j, i] = -sign
 
 
-# --- what a scenario file says of a sampler
+# --- what a scenario file says of a sampler, and what theory may know of its kind
 
 
 class Evaluations(NamedTuple):
@@ -194,8 +206,22 @@ class Evaluations(NamedTuple):
     hessian: int = 0
 
 
+SkewIs = Literal["none", "fixed", "moving"]
+
+
 class SamplerKeys(Keys):
-    """The keys that every [[samplers]] table has."""
+    """The keys that every [[samplers]] table has, and the facts about a kind that other rooms ask for.
+
+    A kind that states no fact is asked for none: theory says "not known for this kind".
+    """
+
+    parameters: ClassVar[type | None] = None  # the NamedTuple that the kernels get; its fields are keys or properties
+    skew_is: ClassVar[SkewIs] = "none"
+    euler: ClassVar[bool] = (
+        False  # theta_{k+1} = theta_k - epsilon (I + S) g + noise w, S fixed: linear on quadratic costs
+    )
+    tangent: ClassVar[bool] = False  # it carries D = d theta / d S, and S follows g'D
+    adapts: ClassVar[str] = ""  # what moves beside theta, in words: "its S"
 
     name: Name
     kind: str
@@ -214,23 +240,32 @@ class SamplerKeys(Keys):
 
     def build(self) -> Any:
         """Return the parameters for the kernels."""
-        raise TypeError("a kind of sampler builds its parameters")
+        if self.parameters is None:
+            raise TypeError("a kind of sampler names its parameters")
+        return self.parameters(*(getattr(self, field) for field in self.parameters._fields))  # type: ignore[attr-defined]
 
 
 class SkewKeys(SamplerKeys):
     """Samplers with a skew matrix: ``skew`` is a matrix, a number (N = 2), ``"random"`` or ``"optimal"``."""
 
+    skew_is: ClassVar[SkewIs] = "fixed"
     skew: Skew
 
 
 class MovingSkewKeys(SkewKeys):
     """Samplers whose S moves: ``skew_step``, and the bounds ``skew_bounds = [lo, hi]`` of each S(i, j), i > j."""
 
+    skew_is: ClassVar[SkewIs] = "moving"
+    adapts = "its S"
     skew_step: Number
     skew_bounds: Bounds
 
+    @property
+    def low(self) -> float:
+        """The lower bound of each S(i, j)."""
+        return self.skew_bounds[0]
 
-def moving_skew(keys: MovingSkewKeys) -> dict[str, float]:
-    """Return the parameters that all samplers with a moving S share."""
-    low, high = keys.skew_bounds
-    return {"epsilon": keys.epsilon, "noise": keys.noise, "skew_step": keys.skew_step, "low": low, "high": high}
+    @property
+    def high(self) -> float:
+        """The upper bound of each S(i, j)."""
+        return self.skew_bounds[1]

@@ -11,13 +11,11 @@ import numpy as np
 
 from tracker.compiled import copy
 from tracker.names import FROZEN, ORACLE
-from tracker.samplers.base import begin, moves, place, state_size, step, unpack
+from tracker.samplers.base import moves, place, sampler
+from tracker.samplers.state import carried
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Words = NDArray[np.uint64]
+    from tracker.array_types import Array, Words
 
 
 class Baseline(NamedTuple):
@@ -27,27 +25,12 @@ class Baseline(NamedTuple):
 
 
 class State(NamedTuple):
-    """theta (N,)."""
+    """The point alone."""
 
-    theta: Array
-
-
-@state_size.register(Baseline)
-def _state_size(sampler: Baseline, dimension: int) -> int:
-    return dimension
+    theta: Array = carried("N")
 
 
-@unpack.register(Baseline)
-def _unpack(sampler: Baseline, dimension: int, buffer: Array) -> State:
-    return State(buffer[:dimension])
-
-
-@begin.register(Baseline)
-def _begin(sampler: Baseline, state: State, start: Array, skew: Array) -> None:
-    copy(start, state.theta)
-
-
-@step.register(Baseline)
+@sampler(Baseline, State)
 def _step(sampler: Baseline, state: State, cost: Any, k: int, z: Array, w: Array, streams: Words) -> None:
     return
 

@@ -1,7 +1,5 @@
-"""Classical stochastic gradient Langevin, the paper's eq. (sgl).
+"""Classical stochastic gradient Langevin: equation (1) of the paper.
 
-Notes
------
 theta_{k+1} = theta_k - epsilon grad c(theta_k, z_k) + sqrt(2 epsilon / beta) w_k
 """
 
@@ -9,16 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from tracker.compiled import copy
 from tracker.costs.base import gradient
-from tracker.samplers.base import SamplerKeys, begin, state_size, step, unpack
+from tracker.samplers.base import SamplerKeys, sampler
+from tracker.samplers.state import carried, scratch
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Words = NDArray[np.uint64]
+    from tracker.array_types import Array, Words
 
 
 class Langevin(NamedTuple):
@@ -29,28 +23,13 @@ class Langevin(NamedTuple):
 
 
 class State(NamedTuple):
-    """theta (N,); g is scratch."""
+    """The point and its gradient."""
 
-    theta: Array
-    g: Array
-
-
-@state_size.register(Langevin)
-def _state_size(sampler: Langevin, dimension: int) -> int:
-    return 2 * dimension
+    theta: Array = carried("N")
+    g: Array = scratch("N")
 
 
-@unpack.register(Langevin)
-def _unpack(sampler: Langevin, dimension: int, buffer: Array) -> State:
-    return State(buffer[:dimension], buffer[dimension : 2 * dimension])
-
-
-@begin.register(Langevin)
-def _begin(sampler: Langevin, state: State, start: Array, skew: Array) -> None:
-    copy(start, state.theta)
-
-
-@step.register(Langevin)
+@sampler(Langevin, State)
 def _step(sampler: Langevin, state: State, cost: Any, k: int, z: Array, w: Array, streams: Words) -> None:
     theta, g = state.theta, state.g
     gradient(cost, theta, z, g)
@@ -62,7 +41,5 @@ class LangevinKeys(SamplerKeys):
     """Classical stochastic gradient Langevin: only ``epsilon`` and ``beta``."""
 
     kind: Literal["langevin"]
-
-    def build(self) -> Langevin:
-        """Return the parameters for the kernels."""
-        return Langevin(self.epsilon, self.noise)
+    parameters = Langevin
+    euler = True

@@ -15,8 +15,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import numpy as np
-
 from tracker.compiled import copy
 from tracker.costs.base import value
 from tracker.keys import CostObservation, Count, Positive
@@ -24,25 +22,16 @@ from tracker.samplers.base import (
     PERTURBED,
     Evaluations,
     MovingSkewKeys,
-    begin,
     descend_skew,
     draw_perturbation,
     idle,
     langevin_pair,
-    moving_skew,
-    skew_of,
-    start_skew,
-    state_size,
-    step,
-    unpack,
-    write_pairs,
+    sampler,
 )
+from tracker.samplers.state import SKEW, carried, scratch
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Words = NDArray[np.uint64]
+    from tracker.array_types import Array, Words
 
 
 UPDATE, REDRAW = 0, 1  # entries of State.owed
@@ -62,47 +51,18 @@ class Spsa(NamedTuple):
 
 
 class State(NamedTuple):
-    """theta+ (N,), theta- (N,), S, Delta (N, N), owed (2,): 1 while an update of S, a new Delta waits; g, M scratch."""
+    """theta+, theta-, S and Delta; ``owed``: 1 while an update of S, or a new Delta kept in M, waits."""
 
-    theta: Array
-    minus: Array
-    S: Array
-    Delta: Array
-    owed: Array
-    g: Array
-    M: Array
-
-
-@state_size.register(Spsa)
-def _state_size(sampler: Spsa, dimension: int) -> int:
-    return 3 * dimension + 3 * dimension * dimension + 2
+    theta: Array = carried("N")
+    minus: Array = carried("N", start="theta")
+    S: Array = carried("N", "N", start="skew", recorded=SKEW)
+    Delta: Array = carried("N", "N")
+    owed: Array = carried(2)
+    M: Array = carried("N", "N")
+    g: Array = scratch("N")
 
 
-@unpack.register(Spsa)
-def _unpack(sampler: Spsa, dimension: int, buffer: Array) -> State:
-    N = dimension
-    s = 3 * N
-    return State(
-        buffer[:N],
-        buffer[N : 2 * N],
-        buffer[s : s + N * N].reshape((N, N)),
-        buffer[s + N * N : s + 2 * N * N].reshape((N, N)),
-        buffer[s + 3 * N * N : s + 3 * N * N + 2],
-        buffer[2 * N : s],
-        buffer[s + 2 * N * N : s + 3 * N * N].reshape((N, N)),
-    )
-
-
-@begin.register(Spsa)
-def _begin(sampler: Spsa, state: State, start: Array, skew: Array) -> None:
-    copy(start, state.theta)
-    copy(start, state.minus)
-    start_skew(state.S, skew, sampler.low, sampler.high)
-    state.Delta.fill(0.0)
-    state.owed.fill(0.0)
-
-
-@step.register(Spsa)
+@sampler(Spsa, State)
 def _step(sampler: Spsa, state: State, cost: Any, k: int, z: Array, w: Array, streams: Words) -> None:
     plus, minus, S, Delta, owed = state.theta, state.minus, state.S, state.Delta, state.owed
     if owed[UPDATE] == 1.0:
@@ -130,15 +90,11 @@ def _idle(sampler: Spsa, state: State, cost: Any, k: int, streams: Words) -> Non
         state.owed[REDRAW] = 1.0
 
 
-@skew_of.register(Spsa)
-def _skew_of(sampler: Spsa, state: State, out: Array) -> None:
-    write_pairs(state.S, out)
-
-
 class SpsaKeys(MovingSkewKeys):
     """Algorithm 2: S follows an SPSA estimate of its gradient; two gradients and two costs a step."""
 
     kind: Literal["spsa"]
+    parameters = Spsa
     perturbation: Positive = 0.1
     hold: Count = 1
     cost_observation: CostObservation = "next"
@@ -148,11 +104,7 @@ class SpsaKeys(MovingSkewKeys):
         """Evaluations per step."""
         return Evaluations(gradient=2, cost=2)
 
-    def build(self) -> Spsa:
-        """Return the parameters for the kernels."""
-        return Spsa(
-            **moving_skew(self),
-            perturbation=self.perturbation,
-            hold=self.hold,
-            next=int(self.cost_observation == "next"),
-        )
+    @property
+    def next(self) -> int:
+        """Whether the cost is observed after the move."""
+        return int(self.cost_observation == "next")

@@ -27,25 +27,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import model_validator
 
-from tracker.compiled import copy
 from tracker.costs.base import gradient, hessian
 from tracker.keys import Bounds, Number, Positive
-from tracker.samplers.base import (
-    Evaluations,
-    SamplerKeys,
-    begin,
-    resets_of,
-    skew_of,
-    state_size,
-    step,
-    unpack,
-)
+from tracker.samplers.base import Evaluations, SamplerKeys, sampler
+from tracker.samplers.state import SIGMA, carried, scratch
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Words = NDArray[np.uint64]
+    from tracker.array_types import Array, Words
 
 
 class Tempered(NamedTuple):
@@ -56,50 +44,22 @@ class Tempered(NamedTuple):
     noise_step: float
     low: float
     high: float
-    first: float
+    noise_start: float
     tangent_limit: float
 
 
 class State(NamedTuple):
-    """theta (N,), zeta (N,), sigma (1,), resets (1,); g and h are scratch."""
+    """The triple (theta, zeta, sigma), how often zeta was reset, gradient and Hessian."""
 
-    theta: Array
-    zeta: Array
-    sigma: Array
-    resets: Array
-    g: Array
-    h: Array
-
-
-@state_size.register(Tempered)
-def _state_size(sampler: Tempered, dimension: int) -> int:
-    return 3 * dimension + dimension * dimension + 2
+    theta: Array = carried("N")
+    zeta: Array = carried("N")
+    sigma: Array = carried(1, start="noise_start", recorded=SIGMA)
+    resets: Array = carried(1)
+    g: Array = scratch("N")
+    h: Array = scratch("N", "N")
 
 
-@unpack.register(Tempered)
-def _unpack(sampler: Tempered, dimension: int, buffer: Array) -> State:
-    N = dimension
-    s = 3 * N
-    h = s + 2
-    return State(
-        buffer[:N],
-        buffer[N : 2 * N],
-        buffer[s : s + 1],
-        buffer[s + 1 : h],
-        buffer[2 * N : s],
-        buffer[h : h + N * N].reshape((N, N)),
-    )
-
-
-@begin.register(Tempered)
-def _begin(sampler: Tempered, state: State, start: Array, skew: Array) -> None:
-    copy(start, state.theta)
-    state.zeta.fill(0.0)
-    state.sigma[0] = min(max(sampler.first, sampler.low), sampler.high)
-    state.resets[0] = 0.0
-
-
-@step.register(Tempered)
+@sampler(Tempered, State)
 def _step(sampler: Tempered, state: State, cost: Any, k: int, z: Array, w: Array, streams: Words) -> None:
     theta, zeta, sigma, g, h = state.theta, state.zeta, state.sigma, state.g, state.h
     epsilon, q = sampler.epsilon, sampler.noise
@@ -124,16 +84,6 @@ def _step(sampler: Tempered, state: State, cost: Any, k: int, z: Array, w: Array
         state.resets[0] += 1.0
 
 
-@skew_of.register(Tempered)
-def _sigma_of(sampler: Tempered, state: State, out: Array) -> None:
-    out[0] = state.sigma[0]
-
-
-@resets_of.register(Tempered)
-def _resets_of(sampler: Tempered, state: State) -> float:
-    return state.resets[0]
-
-
 class TemperedKeys(SamplerKeys):
     """Generalised Langevin: the size of the injected noise follows its own derivative process; a Hessian a step.
 
@@ -142,6 +92,8 @@ class TemperedKeys(SamplerKeys):
     """
 
     kind: Literal["tempered"]
+    parameters = Tempered
+    adapts = "its noise"
     noise_step: Number
     noise_bounds: Bounds
     noise_start: Positive = 1.0
@@ -163,7 +115,12 @@ class TemperedKeys(SamplerKeys):
         """Evaluations per step."""
         return Evaluations(gradient=1, hessian=1)
 
-    def build(self) -> Tempered:
-        """Return the parameters for the kernels."""
-        low, high = self.noise_bounds
-        return Tempered(self.epsilon, self.noise, self.noise_step, low, high, self.noise_start, self.tangent_limit)
+    @property
+    def low(self) -> float:
+        """The lower bound of sigma."""
+        return self.noise_bounds[0]
+
+    @property
+    def high(self) -> float:
+        """The upper bound of sigma."""
+        return self.noise_bounds[1]

@@ -27,27 +27,18 @@ from tracker.samplers.base import (
     PERTURBED,
     Evaluations,
     MovingSkewKeys,
-    begin,
     descend_skew,
     draw_perturbation,
     idle,
     langevin_move,
     langevin_pair,
-    moving_skew,
-    skew_of,
-    start_skew,
-    state_size,
-    step,
-    unpack,
-    write_pairs,
+    sampler,
 )
+from tracker.samplers.state import SKEW, carried, scratch
 from tracker.streams import draw_normals
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Words = NDArray[np.uint64]
+    from tracker.array_types import Array, Words
 
 
 MOST_INNER_STEPS = 100_000  # a step draws all its observations and noise at once, and must return in time
@@ -67,41 +58,15 @@ class TwoTimescaleSpsa(NamedTuple):
 
 
 class State(NamedTuple):
-    """theta (N,), S (N, N); plus, minus, Delta, g and M are scratch."""
+    """The point and S; the pair that looks ahead is scratch."""
 
-    theta: Array
-    S: Array
-    plus: Array
-    minus: Array
-    Delta: Array
-    g: Array
-    M: Array
-
-
-@state_size.register(TwoTimescaleSpsa)
-def _state_size(sampler: TwoTimescaleSpsa, dimension: int) -> int:
-    return 4 * dimension + 3 * dimension * dimension
-
-
-@unpack.register(TwoTimescaleSpsa)
-def _unpack(sampler: TwoTimescaleSpsa, dimension: int, buffer: Array) -> State:
-    N = dimension
-    s = 4 * N
-    return State(
-        buffer[:N],
-        buffer[s : s + N * N].reshape((N, N)),
-        buffer[N : 2 * N],
-        buffer[2 * N : 3 * N],
-        buffer[s + N * N : s + 2 * N * N].reshape((N, N)),
-        buffer[3 * N : s],
-        buffer[s + 2 * N * N : s + 3 * N * N].reshape((N, N)),
-    )
-
-
-@begin.register(TwoTimescaleSpsa)
-def _begin(sampler: TwoTimescaleSpsa, state: State, start: Array, skew: Array) -> None:
-    copy(start, state.theta)
-    start_skew(state.S, skew, sampler.low, sampler.high)
+    theta: Array = carried("N")
+    S: Array = carried("N", "N", start="skew", recorded=SKEW)
+    plus: Array = scratch("N")
+    minus: Array = scratch("N")
+    Delta: Array = scratch("N", "N")
+    g: Array = scratch("N")
+    M: Array = scratch("N", "N")
 
 
 @helper
@@ -123,7 +88,7 @@ def look_ahead(sampler: TwoTimescaleSpsa, state: State, cost: Any, k: int, strea
     return total
 
 
-@step.register(TwoTimescaleSpsa)
+@sampler(TwoTimescaleSpsa, State)
 def _step(sampler: TwoTimescaleSpsa, state: State, cost: Any, k: int, z: Array, w: Array, streams: Words) -> None:
     theta, S, g = state.theta, state.S, state.g
     difference = look_ahead(sampler, state, cost, k, streams)
@@ -137,15 +102,11 @@ def _idle(sampler: TwoTimescaleSpsa, state: State, cost: Any, k: int, streams: W
     look_ahead(sampler, state, cost, k, streams)
 
 
-@skew_of.register(TwoTimescaleSpsa)
-def _skew_of(sampler: TwoTimescaleSpsa, state: State, out: Array) -> None:
-    write_pairs(state.S, out)
-
-
 class TwoTimescaleSpsaKeys(MovingSkewKeys):
     """Algorithm 3: two-time-scale SPSA; a look ahead of ``inner_steps`` at every step."""
 
     kind: Literal["two-timescale-spsa"]
+    parameters = TwoTimescaleSpsa
     inner_steps: Annotated[Count, Field(le=MOST_INNER_STEPS)]
     perturbation: Positive = 0.1
     cost_observation: CostObservation = "next"
@@ -155,11 +116,7 @@ class TwoTimescaleSpsaKeys(MovingSkewKeys):
         """Evaluations per step."""
         return Evaluations(gradient=1 + 2 * self.inner_steps, cost=2 * self.inner_steps)
 
-    def build(self) -> TwoTimescaleSpsa:
-        """Return the parameters for the kernels."""
-        return TwoTimescaleSpsa(
-            **moving_skew(self),
-            perturbation=self.perturbation,
-            inner_steps=self.inner_steps,
-            next=int(self.cost_observation == "next"),
-        )
+    @property
+    def next(self) -> int:
+        """Whether the cost is observed after the move."""
+        return int(self.cost_observation == "next")

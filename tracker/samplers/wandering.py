@@ -1,4 +1,4 @@
-"""The control that learns nothing, on purpose: S is a random walk reflected at its bounds.
+"""A control that cannot learn: S is a random walk reflected at its bounds.
 
 Notes
 -----
@@ -10,32 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import numpy as np
-
-from tracker.compiled import copy, inlined
+from tracker.compiled import inlined
 from tracker.costs.base import gradient
-from tracker.samplers.base import (
-    PERTURBED,
-    MovingSkewKeys,
-    begin,
-    idle,
-    langevin_move,
-    moving_skew,
-    set_skew,
-    skew_of,
-    start_skew,
-    state_size,
-    step,
-    unpack,
-    write_pairs,
-)
+from tracker.samplers.base import PERTURBED, MovingSkewKeys, idle, langevin_move, sampler
+from tracker.samplers.state import SKEW, carried, scratch, set_skew
 from tracker.streams import draw_normals
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Words = NDArray[np.uint64]
+    from tracker.array_types import Array, Words
 
 
 class Wandering(NamedTuple):
@@ -49,31 +31,12 @@ class Wandering(NamedTuple):
 
 
 class State(NamedTuple):
-    """theta (N,), S (N, N); g and n are scratch."""
+    """The point, S, the gradient, and the normals that S is moved by."""
 
-    theta: Array
-    S: Array
-    g: Array
-    n: Array
-
-
-@state_size.register(Wandering)
-def _state_size(sampler: Wandering, dimension: int) -> int:
-    return 2 * dimension + dimension * dimension + dimension * (dimension - 1) // 2
-
-
-@unpack.register(Wandering)
-def _unpack(sampler: Wandering, dimension: int, buffer: Array) -> State:
-    N = dimension
-    s = 2 * N
-    end = s + N * N
-    return State(buffer[:N], buffer[s:end].reshape((N, N)), buffer[N:s], buffer[end : end + N * (N - 1) // 2])
-
-
-@begin.register(Wandering)
-def _begin(sampler: Wandering, state: State, start: Array, skew: Array) -> None:
-    copy(start, state.theta)
-    start_skew(state.S, skew, sampler.low, sampler.high)
+    theta: Array = carried("N")
+    S: Array = carried("N", "N", start="skew", recorded=SKEW)
+    g: Array = scratch("N")
+    n: Array = scratch("pairs")
 
 
 @inlined
@@ -84,7 +47,7 @@ def reflect(s: float, low: float, high: float) -> float:
     return low + min(x, 2.0 * width - x)
 
 
-@step.register(Wandering)
+@sampler(Wandering, State)
 def _step(sampler: Wandering, state: State, cost: Any, k: int, z: Array, w: Array, streams: Words) -> None:
     theta, S, g, n = state.theta, state.S, state.g, state.n
     gradient(cost, theta, z, g)
@@ -103,16 +66,8 @@ def _idle(sampler: Wandering, state: State, cost: Any, k: int, streams: Words) -
     draw_normals(streams[PERTURBED], state.n)
 
 
-@skew_of.register(Wandering)
-def _skew_of(sampler: Wandering, state: State, out: Array) -> None:
-    write_pairs(state.S, out)
-
-
 class WanderingKeys(MovingSkewKeys):
     """S is a reflected random walk and learns nothing, on purpose: compare every adaptive sampler with it."""
 
     kind: Literal["wandering"]
-
-    def build(self) -> Wandering:
-        """Return the parameters for the kernels."""
-        return Wandering(**moving_skew(self))
+    parameters = Wandering

@@ -1,4 +1,4 @@
-"""What the kernels get: plain floats and C-contiguous float64 arrays."""
+"""Build the parameters of the kernels from a scenario: floats and C-contiguous float64 arrays."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import numpy as np
 
 from tracker import chain as hidden_chain
 from tracker import skew
-from tracker.costs.base import measure, measure_size, twins
-from tracker.costs.logistic.family import Logistic
+from tracker.costs.base import classes, measure, measure_size, twins
+from tracker.costs.facts import constant_curvature
 from tracker.costs.minimise.local import NEARBY, curvature, neighbour
 from tracker.costs.minimise.search import Minimisers, global_minimisers
-from tracker.samplers.base import SamplerKeys, SkewKeys
 from tracker.scenario.complaints import ScenarioError, place_of, shown
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tracker.samplers.base import SamplerKeys
     from tracker.scenario.model import Scenario
 
     Array = NDArray[np.float64]
@@ -101,8 +101,8 @@ def mode_index(mode: int | str, names: Sequence[str]) -> int:
 
 
 def classifies(modes: tuple[Mode, ...]) -> bool:
-    """Tell whether every mode is a classifier, so that its accuracy can be told: the cost has ``rows`` and ``labels``."""
-    return all(isinstance(mode.cost, Logistic) for mode in modes)
+    """Tell whether every mode is a classifier, so that its accuracy can be told."""
+    return all(classes(mode.cost) for mode in modes)
 
 
 def _lowest(places: list[str], costs: list[Any], start: Array) -> list[Minimisers]:
@@ -129,15 +129,14 @@ def default_radius(cost: Any, points: list[Array]) -> float:
 
     Modes that share a minimiser say nothing about how near is near; nan if all do, or there is one mode.
     """
-    places = [[measured(cost, point) for point in minimisers] for minimisers in points]
-    smallest = np.inf
-    for i, here in enumerate(places):
-        for there in places[:i]:
-            for a in here:
-                for b in there:
-                    distance = float(np.linalg.norm(twins(cost, a) - b, axis=1).min())
-                    if distance > SAME_PLACE * (1.0 + float(np.abs(a).max())):
-                        smallest = min(smallest, distance)
+    places = [np.array([measured(cost, point) for point in minimisers]) for minimisers in points]
+    before, smallest = places[0], np.inf
+    for here in places[1:]:
+        for a in here:
+            distances = np.linalg.norm(twins(cost, a)[:, np.newaxis] - before, axis=2).min(axis=0)
+            apart = distances[distances > SAME_PLACE * (1.0 + float(np.abs(a).max()))]
+            smallest = min(smallest, float(apart.min(initial=np.inf)))
+        before = np.concatenate([before, here])
     return smallest / 4 if np.isfinite(smallest) else float("nan")
 
 
@@ -160,12 +159,15 @@ def initial_law(scenario: Scenario) -> Array:
 def skew_matrix(sampler: SamplerKeys, scenario: Scenario) -> Array | None:
     """Return S_0, shape (N, N), before any clipping; None if it is drawn for each trial."""
     N = scenario.dimension
-    if not isinstance(sampler, SkewKeys):
+    given: Any = getattr(sampler, "skew", None)
+    if sampler.skew_is == "none" or given is None:
         return np.zeros((N, N))
-    if isinstance(sampler.skew, float):
-        return skew.from_pairs([sampler.skew], 2)
-    if sampler.skew == "random":
+    if isinstance(given, float):
+        return skew.from_pairs([given], 2)
+    if given == "random":
         return None
-    if sampler.skew == "optimal":
-        return np.ascontiguousarray(skew.optimal(scenario.modes[0].build().curvature))
-    return np.array(sampler.skew, dtype=float)
+    if given == "optimal":
+        H = constant_curvature(scenario.modes[0].build())
+        assert H is not None  # another mode was refused
+        return np.ascontiguousarray(skew.optimal(H))
+    return np.array(given, dtype=float)

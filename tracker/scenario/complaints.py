@@ -1,4 +1,4 @@
-"""What is wrong with a scenario file, one line for each problem: key, value, rule.
+"""Describe what is wrong with a scenario file, one line for each problem: key, value, rule.
 
 pydantic finds the problems; here they are put into the words of the file. Values and keys are shown shortened and
 escaped, because a file may come from anywhere and its text ends up on a terminal.

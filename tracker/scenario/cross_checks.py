@@ -1,6 +1,6 @@
-"""What the parts of a scenario must agree on: dimensions, names, the number of modes, times.
+"""Check that the parts of a scenario agree: dimensions, names, the number of modes, times.
 
-Each check looks only at parts that are valid by themselves, so that one problem hides no other.
+Each check reads only parts that are valid alone, so that one problem does not hide another.
 """
 
 from __future__ import annotations
@@ -10,12 +10,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from tracker import chain as hidden_chain
-from tracker.costs.base import CostKeys, hessian
-from tracker.costs.quadratic import QuadraticKeys
+from tracker.costs.base import CostKeys
 from tracker.names import BASELINES
-from tracker.samplers.base import SkewKeys
 from tracker.scenario.complaints import name_of, place_of, shown, some, unknown
-from tracker.scenario.custom_cost import OwnCost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -77,7 +74,7 @@ def _dimensions(parts: Parts) -> Iterator[str]:
 def _skews(parts: Parts) -> Iterator[str]:
     known = _dimension(parts)
     for index, sampler in enumerate(parts.get("samplers", ())):
-        if not isinstance(sampler, SkewKeys):
+        if getattr(sampler, "skew_is", "none") == "none":
             continue
         place = f"{place_of('samplers', index, sampler)}: skew"
         if isinstance(sampler.skew, float) and known is not None and known[0] != 2:
@@ -87,13 +84,13 @@ def _skews(parts: Parts) -> Iterator[str]:
             yield f"{place}: a {size} x {size} matrix, but {known[1]} has dimension {known[0]}"
         if sampler.skew == "optimal" and "modes" in parts:
             modes = parts["modes"]
-            if len(modes) != 1 or not isinstance(modes[0], QuadraticKeys | None):
+            if len(modes) != 1 or (modes[0] is not None and not modes[0].quadratic):
                 yield f'{place}: "optimal" is known for one quadratic mode only'
 
 
 def _hessians(parts: Parts) -> Iterator[str]:
     for index, mode in enumerate(parts.get("modes", ())):
-        if isinstance(mode, OwnCost) and not hessian.defined_for(type(mode.parameters)):
+        if mode is not None and not mode.has_hessian:
             users = [s.name for s in parts.get("samplers", ()) if s is not None and s.evaluations.hessian]
             if users:
                 yield f"{place_of('modes', index, mode)}: has no hessian, which sampler {', '.join(users)} needs"

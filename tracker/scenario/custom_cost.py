@@ -1,4 +1,4 @@
-"""A cost of one's own as a mode: any ``NamedTuple`` with ``value`` and ``gradient`` registered for its type."""
+"""Accept a user's own cost as a mode: any ``NamedTuple`` with ``value`` and ``gradient`` registered for its type."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 from pydantic import BaseModel
 
 from tracker.compiled import implementation_hash
-from tracker.costs.base import CostKeys, gradient, value
+from tracker.costs.base import CostKeys, gradient, hessian, period, value
+from tracker.costs.facts import as_quadratic
 from tracker.keys import Count
 from tracker.scenario.complaints import ScenarioError
 from tracker.scenario.toml_text import plain
@@ -26,6 +27,21 @@ class OwnCost(CostKeys):
     def dimension(self) -> int:
         """N."""
         return self.size
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether its type says so."""
+        return as_quadratic(self.parameters) is not None
+
+    @property
+    def has_hessian(self) -> bool:
+        """Whether its type has one."""
+        return hessian.defined_for(type(self.parameters))
+
+    @property
+    def period(self) -> int:
+        """What its type says."""
+        return period(self.parameters)
 
     def build(self) -> Any:
         """Return the parameters for the kernels."""

@@ -1,4 +1,4 @@
-"""The data files that modes name: read from beside the scenario once, and part of what the scenario is from then on."""
+"""Read the data files that modes name, once, from beside the scenario. Their content then belongs to the scenario."""
 
 from __future__ import annotations
 

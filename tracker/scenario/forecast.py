@@ -1,4 +1,4 @@
-"""What a run will cost, before it starts, and the limits on that. A file cannot raise its own limits; flags can."""
+"""Predict what a run will cost, and refuse it over the limits. Flags raise the limits; a file cannot."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from tracker.names import BASELINES
-from tracker.samplers.base import MovingSkewKeys
 
 if TYPE_CHECKING:
     from tracker.samplers.base import SamplerKeys
@@ -21,7 +20,8 @@ DESCENTS, CALLS, CALL = (
     60,
     10_000,
 )  # of the search for minimisers: at least; gradients in each; what one takes anyway
-MOST_SEARCH = 1e11  # terms: a few minutes
+MOST_SEARCH = 1e10  # terms: a few minutes
+STEPS_OF_A_TERM = 10  # it takes as long as these
 # Fitted to what benchmarks/memory.py measures, in bytes; the arrays themselves are counted, not fitted.
 PROGRAM = 280e6  # the interpreter with all that a run loads, kernels compiled before
 PAGE_MEMORY, PAGE_DISK, PAGE_PER_SAMPLER = 60e6, 0.27e6, 0.063e6  # drawing report.html, and the file
@@ -85,7 +85,7 @@ def arrays_of(scenario: Scenario) -> Arrays:
     N, X, samplers = scenario.dimension, len(scenario.modes), len(scenario.samplers)
     records = scenario.steps // scenario.record_every + 1
     pairs = N * (N - 1) / 2
-    moving = sum(isinstance(sampler, MovingSkewKeys) for sampler in scenario.samplers)
+    moving = sum((sampler.skew_is == "moving") for sampler in scenario.samplers)
     trace = records * (N + 2)  # theta, distance, excess cost
     ages, waits = SUMS * _bins(scenario.steps, 4), 2 * X * _bins(scenario.steps, 32)
     sums = (N + 1) * N + N + pairs + SUMS * X + 2 + 2 * X  # moments, last theta and S, sums by mode, marks, stays
@@ -124,10 +124,10 @@ def _bins(steps: int, per_doubling: int) -> float:
 
 
 def step_nanoseconds(sampler: SamplerKeys, N: int) -> float:
-    """Return the rough time of a step on one core, fitted to the measurements in DESIGN section 2."""
+    """Return the rough time of a step on one core, fitted to docs/architecture, "Speed of a step"."""
     calls = sampler.evaluations
     # one derivative for each entry of S, or the one of the noise
-    tangents = 0.3 * N * N * (N * (N - 1) / 2 if isinstance(sampler, MovingSkewKeys) else 1)
+    tangents = 0.3 * N * N * (N * (N - 1) / 2 if (sampler.skew_is == "moving") else 1)
     return 20 + 8 * N + calls.gradient * (10 + 6 * N) + calls.cost * (10 + 6 * N) + calls.hessian * (20 + tangents)
 
 
@@ -153,7 +153,10 @@ def search_refusals(scenario: Scenario, limits: Limits) -> list[str]:
         len(values) for address, values in scenario.sweep.items() if address.partition(".")[0] in ("modes", "start")
     ]
     terms = sum(CALL + count for count in (mode.search_size() for mode in scenario.modes) if count)
-    work, most = float(math.prod(swept) * DESCENTS * CALLS * terms), max(MOST_SEARCH, limits.max_steps)
+    work, most = (
+        float(math.prod(swept) * DESCENTS * CALLS * terms),
+        max(MOST_SEARCH, limits.max_steps / STEPS_OF_A_TERM),
+    )
     if work <= most:
         return []
     where = f"{len(scenario.modes)} modes" + (f" at {math.prod(swept)} points" if swept else "")

@@ -1,4 +1,4 @@
-"""The JSON schema of scenario files, with which editors complete and check keys while one writes."""
+"""Make the JSON schema of scenario files, with which editors complete and check keys."""
 
 from __future__ import annotations
 

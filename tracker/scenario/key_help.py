@@ -1,4 +1,7 @@
-"""What the keys of a scenario file mean: for the message on a missing key, and for editors (the JSON schema)."""
+"""The meaning of each key of a scenario file, for error messages and for the JSON schema.
+
+The keys of a cost are explained where they are declared, in the cost's own file.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ MEANINGS: dict[str, str] = {
     "trials": "how many independent trials are simulated",
     "steps": "how many steps each trial takes (K)",
     "burn_in": "how many steps are left out of time averages",
-    "record_every": "every how many steps a trace is recorded",
+    "record_every": "every how many steps a trace is recorded; max(1, steps // 500) if not given",
     "start": "theta at step 0: a point, or { mean = [...], covariance = [[...]] }",
     "mean": "the mean of the start",
     "covariance": "the covariance of the start",
@@ -29,30 +32,6 @@ MEANINGS: dict[str, str] = {
     "to": "the name of the mode that is switched to",
     # modes
     "cost": "the family of the cost function",
-    "target": "the set around the minimisers that counts as re-acquired: { radius = r }",
-    "radius": "how near to a global minimiser counts as re-acquired",
-    "minimum": "the minimiser of the cost",
-    "curvature": "the Hessian of the cost: symmetric and positive definite",
-    "gradient_noise": "the covariance of the gradient noise, or one variance for all coordinates",
-    "variables": 'the names of the coordinates of theta, e.g. ["a", "b"]',
-    "formula": "the cost as a polynomial in the variables: numbers, + - * / ^ and parentheses",
-    "basis": "the formula is in u = basis @ theta",
-    "means": "two rows: y is around means[0]'theta or means[1]'theta",
-    "variance": "the variance of each component of the mixture",
-    "prior_mean": "the mean of the Gaussian prior",
-    "prior_variance": "the variance of the Gaussian prior: one number, or one for each coordinate",
-    "horizon": "the number T of observations that the posterior is made of",
-    "data": "where observations come from",
-    "truth": "the parameter that observations are drawn from",
-    "observations": "the stored observations",
-    "data_seed": "the seed of stored observations that are drawn from the truth",
-    "features": "the columns that theta weighs, in this order",
-    "label": "the column with the two classes; the larger value is +1",
-    "relabel": 'other labels for the same rows: "flip", or { column = "c", threshold = t } for +1 where c > t',
-    "column": "the column that decides the label",
-    "threshold": "the label is +1 above it",
-    "intercept": "whether a constant 1 stands behind the features",
-    "standardize": "whether each feature is shifted to mean 0 and scaled to standard deviation 1",
     # samplers
     "kind": "the kind of sampler",
     "epsilon": "the step size",

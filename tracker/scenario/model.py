@@ -19,6 +19,7 @@ from tracker.costs.base import CostKeys, noise_factor
 from tracker.keys import Count, Keys, Matrix, Name, Number, Positive, Step, Vector, Whole, symmetric
 from tracker.samplers.base import SamplerKeys
 from tracker.scenario import toml_text
+from tracker.scenario.builders import build_modes
 from tracker.scenario.complaints import ScenarioError
 from tracker.scenario.cross_checks import disagreements
 from tracker.scenario.custom_cost import wrapped
@@ -150,6 +151,11 @@ class Scenario(Keys):
         return len(self.start.mean if isinstance(self.start, Gaussian) else self.start)
 
     @property
+    def quadratic(self) -> bool:
+        """Whether theory knows all moments: every mode is quadratic, and its gradient noise additive."""
+        return all(mode.quadratic for mode in self.modes)
+
+    @property
     def start_mean(self) -> Array:
         """The start, or its mean, shape (N,)."""
         return np.array(self.start.mean if isinstance(self.start, Gaussian) else self.start, dtype=float)
@@ -160,6 +166,11 @@ class Scenario(Keys):
         if isinstance(self.start, Gaussian):
             return noise_factor(np.array(self.start.covariance, dtype=float))
         return np.zeros((self.dimension, 0))
+
+    @property
+    def minimisers(self) -> tuple[Array, ...]:
+        """The global minimisers of each mode's expected cost, an array (M, N) for each mode; searched for at every call."""
+        return tuple(mode.minimisers for mode in build_modes(self))
 
     @property
     def source(self) -> str | None:

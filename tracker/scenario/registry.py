@@ -1,4 +1,4 @@
-"""Which families an entry of an array of tables may be of: our own, and those of plugins that were allowed."""
+"""The costs and samplers that a scenario may name: the shipped ones, and those of allowed plugins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a step size stable, and in which regime does it stand to the chain: what can be said before a run."""
+"""Say before a run whether each step size is stable, and in which regime it is relative to the chain."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ import numpy as np
 from tracker import chain as hidden_chain
 from tracker import skew
 from tracker.compiled import from_outside
+from tracker.costs.facts import as_quadratic
 from tracker.costs.minimise.local import Hessians, curvature, observed_hessians
 from tracker.costs.minimise.search import global_minimisers
-from tracker.costs.mixture.family import MixtureKeys
-from tracker.costs.quadratic import QuadraticKeys
-from tracker.samplers.base import SkewKeys
 from tracker.scenario.builders import is_isolated, skew_matrix
 from tracker.scenario.switching_check import clipped, unstable_when_switched
 
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 
 SLOW, FAST = 0.1, 10.0
 FEW_PLACES = 0.1  # of a sweep over data
-TOO_SMALL = 2.0  # of the radius of a target: a distance beyond which it is hardly ever met
+TOO_SMALL = 2.0  # a spread of more than this many target radii: the target is hardly ever met
 ROUNDING = 1e-12  # 3e-4 / 3e-3 is less than 0.1
 
 
@@ -72,21 +70,24 @@ def stability_limits(scenario: Scenario, modes: Sequence[Mode] | None = None) ->
     nearby = [linearised(keys, modes[i] if modes is not None else None) for i, keys in enumerate(scenario.modes)]
     for sampler in scenario.samplers:
         S = skew_matrix(sampler, scenario)
-        kind = "none" if not isinstance(sampler, SkewKeys) else "random" if S is None else "first"
+        kind = "none" if sampler.skew_is == "none" else "random" if S is None else "first"
         S = np.zeros((scenario.dimension, scenario.dimension)) if S is None else clipped(sampler, S)
         for i, (keys, around) in enumerate(zip(scenario.modes, nearby, strict=True)):
             if around:
-                exact, place = isinstance(keys, QuadraticKeys), (i, S.tobytes())
+                place = (i, S.tobytes())
                 if place not in known:
                     known[place] = least_limit(around, S)
-                found.append(StabilityLimit(sampler.name, keys.name, sampler.epsilon, known[place], exact, kind))
+                found.append(
+                    StabilityLimit(sampler.name, keys.name, sampler.epsilon, known[place], keys.quadratic, kind)
+                )
     return found
 
 
 def linearised(keys: Any, mode: Mode | None) -> list[Array | Hessians]:
     """Return what a step does close to each minimiser: the curvature, or that of each observation; [] if not known."""
-    if isinstance(keys, QuadraticKeys):
-        return [np.array(keys.curvature, dtype=float)]
+    bowl = as_quadratic(keys.build() if mode is None else mode.cost) if keys.quadratic else None
+    if bowl is not None:
+        return [bowl.curvature]
     found: list[Array | Hessians] = []
     if mode is None:
         return found
@@ -130,8 +131,8 @@ def aliased_records(scenario: Scenario) -> list[str]:
     """Return a sentence for each mode that sweeps over its data, where the records always meet the same few of them."""
     found = []
     for keys in scenario.modes:
-        if isinstance(keys, MixtureKeys) and keys.data == "sweep":
-            length, every = keys.horizon, scenario.record_every
+        if keys.period > 1:
+            length, every = keys.period, scenario.record_every
             met = length // math.gcd(length, every)
             if met < length * FEW_PLACES:
                 better = next(n for n in itertools.count(every + 1) if math.gcd(n, length) == 1)

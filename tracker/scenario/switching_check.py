@@ -1,6 +1,6 @@
-"""Is a sampler stable when the chain switches the modes: each mode may be stable alone, and all of them together not.
+"""Say before a run whether a sampler is stable under switching, which can fail although each mode alone is stable.
 
-What is linear on quadratic costs is covered: kinds whose S stands still. Of anything else nothing is said here.
+It covers kinds that are linear on quadratic costs: those whose S stands still. About all others it says nothing.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tracker import skew
-from tracker.costs.quadratic import QuadraticKeys
-from tracker.samplers.base import SkewKeys
+from tracker.costs.facts import constant_curvature
 from tracker.scenario.builders import skew_matrix
 from tracker.skew import switched_moments
 
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from tracker.scenario.model import Scenario
 
     Array = NDArray[np.float64]
-
-FIXED_SKEW = ("langevin", "accelerated")  # the kinds of samplers whose S stands still
 
 
 class Switched(NamedTuple):
@@ -62,20 +59,22 @@ class Switched(NamedTuple):
 def switched_systems(scenario: Scenario) -> list[Switched]:
     """Return a row for each sampler that theory covers; none without a chain, or with a mode that is not quadratic."""
     chain = scenario.chain
-    quadratic = [mode for mode in scenario.modes if isinstance(mode, QuadraticKeys)]
-    if chain is None or not len(scenario.modes) == len(quadratic) > 1:
+    if chain is None or not scenario.quadratic or len(scenario.modes) == 1:
         return []
-    H = np.array([mode.curvature for mode in quadratic], dtype=float)
-    found = []
+    H = np.array([constant_curvature(mode.build()) for mode in scenario.modes], dtype=float)
+    found, known = [], dict[bytes, float]()  # many samplers begin with the same S
     for sampler in scenario.samplers:
-        S = skew_matrix(sampler, scenario) if sampler.kind in FIXED_SKEW else None
+        S = skew_matrix(sampler, scenario) if sampler.euler else None
         if S is not None:
-            found.append(_switched(sampler, clipped(sampler, S), H, np.array(chain.Q, dtype=float), chain.alpha))
+            S = clipped(sampler, S)
+            if S.tobytes() not in known:
+                known[S.tobytes()] = min(skew.stability_limit(one, S) for one in H)
+            found.append(_switched(sampler, S, H, np.array(chain.Q, dtype=float), chain.alpha, known[S.tobytes()]))
     return found
 
 
-def _switched(sampler: Any, S: Array, H: Array, Q: Array, alpha: float) -> Switched:
-    epsilon, alone = sampler.epsilon, min(skew.stability_limit(one, S) for one in H)
+def _switched(sampler: Any, S: Array, H: Array, Q: Array, alpha: float, alone: float) -> Switched:
+    epsilon = sampler.epsilon
     if switched_moments.unknowns(len(H), len(S)) > switched_moments.MOST_UNKNOWNS:
         return Switched(sampler.name, epsilon, None, None, None, alone)
     A = (np.eye(len(S)) + S) @ H
@@ -88,7 +87,7 @@ def _switched(sampler: Any, S: Array, H: Array, Q: Array, alpha: float) -> Switc
 def clipped(sampler: Any, S: Array) -> Array:
     """Return the S that a sampler with bounds begins with."""
     bounds = getattr(sampler, "skew_bounds", None)
-    return S if bounds is None or not isinstance(sampler, SkewKeys) else skew.clip(S, *bounds)
+    return S if bounds is None or sampler.skew_is == "none" else skew.clip(S, *bounds)
 
 
 def unstable_when_switched(scenario: Scenario) -> list[str]:

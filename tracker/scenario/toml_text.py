@@ -1,4 +1,4 @@
-"""TOML in and out: guarded reading of a text that may come from anywhere, plain writing of a changed scenario."""
+"""Read TOML text that may come from anybody, and write a changed scenario as TOML."""
 
 from __future__ import annotations
 

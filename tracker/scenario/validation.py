@@ -1,4 +1,4 @@
-"""From tables to a valid scenario: each key by itself, then the keys against each other, and all problems at once."""
+"""Check the tables of a scenario: each key alone, then keys against each other; report all problems at once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from tracker.costs.polynomial.products import one_account
+from tracker.costs.work_account import one_account
 from tracker.keys import Keys
 from tracker.scenario.complaints import (
     MOST_PER_TABLE,

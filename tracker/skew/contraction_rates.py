@@ -1,4 +1,4 @@
-"""How fast a step contracts, up to which step it does, and the covariance that it then has."""
+"""Contraction of a step, the largest stable step, and the stationary covariance, for one mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The S that contracts fastest.
+"""Find the skew matrix S that contracts fastest.
 
 For a quadratic cost with Hessian H the drift matrix is (I + S) H, similar to
 H + A with A = H^{1/2} S H^{1/2} skew.  In an orthonormal basis psi and for

@@ -1,4 +1,4 @@
-"""Is a system that a chain switches stable: its second moments by mode, half-vectorised.
+"""Stability of a system that a chain switches, by its half-vectorised second moments by mode.
 
 Notes
 -----

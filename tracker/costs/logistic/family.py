@@ -1,9 +1,9 @@
-"""What a scenario file says of a logistic regression: its keys, its data, and the parameters built from them.
+"""The keys of a logistic regression in a scenario file, and the parameters built from them.
 
 Notes
 -----
 c(theta, i) = |theta|^2/(2 prior_variance) + T log(1 + exp(-label_i x_i'theta)), row i drawn at each step with equal
-probabilities; logistic_kernels has the formulas. x_i are the ``features`` of row i in the order given, standardised (mean
+probabilities; ``rows`` has the formulas. x_i are the ``features`` of row i in the order given, standardised (mean
 0, population standard deviation 1) unless ``standardize = false``, with a 1 behind them unless ``intercept = false``.
 The column ``label`` has two values, of which the larger is +1. ``relabel`` makes another mode of the same rows:
 ``"flip"`` exchanges the labels, ``{ column = "c", threshold = t }`` makes them +1 where c > t and -1 elsewhere.
@@ -18,19 +18,15 @@ from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from tracker.costs.base import CostKeys
 from tracker.costs.csv_rows import CsvFile, Table
-from tracker.costs.logistic.rows import Logistic
+from tracker.costs.logistic.rows import CLASSES, Logistic
 from tracker.keys import MAX_DIMENSION, Count, Keys, Number, Positive, Several, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array
 
 __all__ = ["Logistic", "LogisticKeys"]
-
-CLASSES = 2
 
 
 def _tuple(value: Any) -> Any:
@@ -44,8 +40,8 @@ Columns = Annotated[tuple[Column, ...], BeforeValidator(_tuple), Field(min_lengt
 class Relabel(Keys):
     """Labels by a column: +1 above the threshold, -1 elsewhere."""
 
-    column: Column
-    threshold: Number
+    column: Column = Field(description="the column that decides the label")
+    threshold: Number = Field(description="the label is +1 above it")
 
 
 class LogisticKeys(CostKeys):
@@ -58,14 +54,21 @@ class LogisticKeys(CostKeys):
     files: ClassVar[tuple[str, ...]] = ("data",)
 
     cost: Literal["logistic"]
-    data: CsvFile
-    features: Columns
-    label: Column
-    relabel: Literal["flip"] | Relabel | None = None
-    intercept: bool = True
-    standardize: bool = True
-    prior_variance: Positive
-    horizon: Count
+    data: CsvFile = Field(description="where observations come from")
+    features: Columns = Field(description="the columns that theta weighs, in this order")
+    label: Column = Field(description="the column with the two classes; the larger value is +1")
+    relabel: Literal["flip"] | Relabel | None = Field(
+        default=None,
+        description='other labels for the same rows: "flip", or { column = "c", threshold = t } for +1 where c > t',
+    )
+    intercept: bool = Field(default=True, description="whether a constant 1 stands behind the features")
+    standardize: bool = Field(
+        default=True, description="whether each feature is shifted to mean 0 and scaled to standard deviation 1"
+    )
+    prior_variance: Positive = Field(
+        description="the variance of the Gaussian prior: one number, or one for each coordinate"
+    )
+    horizon: Count = Field(description="the number T of observations that the posterior is made of")
 
     @model_validator(mode="after")
     def _consistent(self) -> LogisticKeys:

@@ -1,4 +1,4 @@
-"""Logistic regression on stored rows, one random row a step: cost, gradient and Hessian.
+"""Cost, gradient and Hessian of logistic regression on stored rows, one random row a step.
 
 Notes
 -----
@@ -19,6 +19,7 @@ import numpy as np
 
 from tracker.compiled import inlined
 from tracker.costs.base import (
+    classes,
     correct,
     expected,
     expected_gradient,
@@ -30,14 +31,14 @@ from tracker.costs.base import (
     stored_observations,
     value,
 )
+from tracker.costs.facts import common_fields
 from tracker.costs.minimise.descent import value_and_gradient
 from tracker.streams import draw_index
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from tracker.array_types import Array, Words
 
-    Array = NDArray[np.float64]
-
+CLASSES = 2
 NEWTON_STEPS, HALVINGS = 100, 60
 
 
@@ -112,7 +113,7 @@ def _one_index(cost: Logistic) -> int:
 
 
 @observe.register(Logistic)
-def _observe(cost: Logistic, k: int, count: int, stream: NDArray[np.uint64], out: Array) -> None:
+def _observe(cost: Logistic, k: int, count: int, stream: Words, out: Array) -> None:
     for i in range(count):
         out[i, 0] = draw_index(stream, cost.labels.size)
 
@@ -132,6 +133,16 @@ def _correct(cost: Logistic, theta: Array) -> float:
         margin = _margin(cost.rows, cost.labels, i, theta)
         right += 1.0 if margin > 0.0 else 0.5 if margin == 0.0 else 0.0
     return right / cost.labels.size
+
+
+@classes.register(Logistic)
+def _classes(cost: Logistic) -> int:
+    return CLASSES
+
+
+@common_fields.register(Logistic)
+def _common_fields(cost: Logistic) -> tuple[str, ...]:
+    return ("rows",)
 
 
 @expected_gradient.register(Logistic)

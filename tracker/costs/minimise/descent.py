@@ -1,4 +1,4 @@
-"""From a point down to a minimiser of the expected cost: BFGS, then Newton's method."""
+"""Descend from a point to a minimiser of the expected cost: BFGS, then Newton's method."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from tracker.compiled import kernel
 from tracker.costs.base import expected, expected_gradient
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array
 
 TIE = 1e-8  # costs that differ by less than this times (1 + |cost|) are equal
-FLAT = 1e-6  # a direction whose curvature is less than this times the largest may be one in which minimisers go on
+FLAT = 1e-6  # below this share of the largest curvature a direction may be flat: minimisers may form a continuum
 NEWTON_STEPS = 50
 BETWEEN = (0.5, 0.276393, 0.881966, 0.098301)  # shares of a segment at which a rise is looked for
 WIDE = 100.0  # times 1 + |theta|: a search scale beyond it says nothing of the cost close to theta

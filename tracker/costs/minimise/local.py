@@ -1,4 +1,4 @@
-"""A cost close to a point: its curvature, and how the gradients and Hessians of single observations scatter."""
+"""A cost near a point: its curvature, and the spread of gradients and Hessians over observations."""
 
 from __future__ import annotations
 
@@ -6,21 +6,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker.costs.base import gradient, hessian, observation_size, observe, stored_observations
+from tracker.compiled import kernel
+from tracker.costs.base import gradient, hessian, observation_size, observe, period, stored_observations
+from tracker.costs.facts import additive_noise, constant_curvature
 from tracker.costs.minimise.descent import FLAT, TIE, Descent, expected_hessian, polish, value_and_gradient
-from tracker.costs.mixture.likelihood import SWEEP
-from tracker.costs.polynomial.monomials import PolynomialCost, PolynomialInBasis
-from tracker.costs.quadratic import Quadratic
 from tracker.streams import OBSERVATIONS, entropy_words, seed_stream
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array, Words
 
 NEARBY = 1e-2  # how far away the next minimiser is looked for, in units of 1 + |theta|
 DRAWS = 4096  # of observations that cannot be listed
-ADDITIVE = (Quadratic, PolynomialCost, PolynomialInBasis)  # costs whose noise z'theta is the same everywhere
 
 
 class Hessians(NamedTuple):
@@ -31,10 +27,9 @@ class Hessians(NamedTuple):
 
 
 def curvature(cost: Any, theta: Array) -> Array:
-    """Return the Hessian of the expected cost at ``theta``; exact for quadratic costs."""
-    if isinstance(cost, Quadratic):
-        return np.asarray(cost.curvature)
-    return expected_hessian(cost, theta, 1.0 + np.abs(theta))
+    """Return the Hessian of the expected cost at ``theta``; exact where it is the same everywhere."""
+    H = constant_curvature(cost)
+    return expected_hessian(cost, theta, 1.0 + np.abs(theta)) if H is None else H
 
 
 def neighbour(cost: Any, point: Array, lowest: float) -> Array | None:
@@ -56,26 +51,23 @@ def neighbour(cost: Any, point: Array, lowest: float) -> Array | None:
 
 def gradient_noise(cost: Any, theta: Array) -> Array:
     """Return Sigma at ``theta``, shape (N, N): exact for additive noise and stored data, else from 4096 fixed draws."""
-    if isinstance(cost, ADDITIVE):
-        return np.asarray(cost.noise @ cost.noise.T)
-    if observation_size(cost) == 0:
-        return np.zeros((theta.size, theta.size))
+    F = additive_noise(cost, theta.size)
+    if F is not None:
+        return np.asarray(F @ F.T)
     z, all_of_them = _observations(cost)
     g = np.zeros((len(z), theta.size))
-    for row, out in zip(z, g, strict=True):
-        gradient(cost, theta, row, out)
+    _observed_gradients(cost, theta, z, g)
     return np.asarray(np.cov(g.T, bias=all_of_them).reshape(theta.size, theta.size))
 
 
 def observed_hessians(cost: Any, theta: Array) -> Hessians | None:
     """Return the Hessians of single observations at ``theta``; None where all are the same, or the cost gives none."""
-    if isinstance(cost, ADDITIVE) or observation_size(cost) == 0 or not hessian.defined_for(type(cost)):
+    if additive_noise(cost, theta.size) is not None or not hessian.defined_for(type(cost)):
         return None
     z, _ = _observations(cost)
     found = np.zeros((len(z), theta.size, theta.size))
-    for row, out in zip(z, found, strict=True):
-        hessian(cost, theta, row, out)
-    return Hessians(found, getattr(cost, "source", None) == SWEEP)
+    _observed_hessians(cost, theta, z, found)
+    return Hessians(found, cyclic=period(cost) == len(z) > 1)
 
 
 def _observations(cost: Any) -> tuple[Array, bool]:
@@ -87,5 +79,25 @@ def _observations(cost: Any) -> tuple[Array, bool]:
     z = np.zeros((DRAWS, observation_size(cost)))
     with np.errstate(over="ignore"):  # streams count modulo 2^64
         seed_stream(entropy_words(0), OBSERVATIONS, 0, stream)
-        observe(cost, 0, DRAWS, stream, z)
+    _draw(cost, stream, z)
     return z, False
+
+
+# compiled: a scenario may have a hundred modes with 4096 observations each
+
+
+@kernel
+def _draw(cost: Any, stream: Words, out: Array) -> None:
+    observe(cost, 0, len(out), stream, out)
+
+
+@kernel
+def _observed_gradients(cost: Any, theta: Array, z: Array, out: Array) -> None:
+    for i in range(len(z)):
+        gradient(cost, theta, z[i], out[i])
+
+
+@kernel
+def _observed_hessians(cost: Any, theta: Array, z: Array, out: Array) -> None:
+    for i in range(len(z)):
+        hessian(cost, theta, z[i], out[i])

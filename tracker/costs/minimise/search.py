@@ -1,4 +1,4 @@
-"""Global minimisers of the expected cost of a mode: known in closed form, or found by deterministic multistart.
+"""Find the global minimisers of a mode's expected cost: in closed form, or by a deterministic search from many starts.
 
 Notes
 -----
@@ -11,7 +11,7 @@ combinations of signs, their number grows faster than any number of starting poi
 by Newton's method with a Hessian of central differences of the exact gradient, to about 1e-9 in theta (1e-5 where the
 Hessian is singular). Minimisers are the ends whose cost is within tolerance (1 + |lowest|) of the lowest. Nothing can
 prove that a smooth function has no deeper well; ``settled`` tells whether the search found nothing new in the end. Of a
-continuum of minimisers, the points found are returned; ``nearby.neighbour`` tells that.
+continuum of minimisers, the points found are returned; ``local.neighbour`` tells that.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tracker.costs.minimise.descent import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array
 
 # Points farther apart than this, in units of the search scale, are two: before and after polishing. Nearer ones are one only
 # if nothing lies between them: the search box may be a million times wider than the wells.

@@ -1,8 +1,8 @@
-"""What a scenario file says of a mixture: its keys, its data, and the parameters built from them.
+"""The keys of a mixture in a scenario file, its stored data, and the parameters built from them.
 
 Notes
 -----
-c(theta, y) = -log prior(theta) - T log p(y | theta), normalising constants kept; mixture_kernels has the formulas.
+c(theta, y) = -log prior(theta) - T log p(y | theta), normalising constants kept; ``likelihood`` has the formulas.
 Stored data are listed in ``observations``, or drawn: rng = default_rng(data_seed);
 component = rng.integers(0, 2, size=T); y = means[component] @ truth + sqrt(variance) * rng.standard_normal(T).
 """
@@ -15,17 +15,16 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from tracker.costs.base import CostKeys
+from tracker.costs.mixture import observations, posterior_law
 from tracker.costs.mixture.likelihood import SHUFFLE, STREAM, SWEEP, FullMixture, Mixture
 from tracker.keys import MAX_DIMENSION, Count, Matrix, Positive, Series, Several, Vector, Whole, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from tracker.array_types import Array
 
-    Array = NDArray[np.float64]
-
-__all__ = ["FullMixture", "Mixture", "MixtureKeys"]
+__all__ = ["FullMixture", "Mixture", "MixtureKeys", "observations", "posterior_law"]  # the last two register
 
 MAX_DATA = 10**5
 COMPONENTS = 2
@@ -57,15 +56,19 @@ class MixtureKeys(CostKeys):
     """
 
     cost: Literal["mixture"]
-    means: Matrix
-    variance: Positive
-    prior_mean: Vector
-    prior_variance: Variances
-    horizon: Count
-    data: Literal["stream", "sweep", "shuffle", "full"]
-    truth: Vector | None = None
-    observations: Series | None = None
-    data_seed: Annotated[Whole, Field(ge=0, lt=2**63)] | None = None
+    means: Matrix = Field(description="two rows: y is around means[0]'theta or means[1]'theta")
+    variance: Positive = Field(description="the variance of each component of the mixture")
+    prior_mean: Vector = Field(description="the mean of the Gaussian prior")
+    prior_variance: Variances = Field(
+        description="the variance of the Gaussian prior: one number, or one for each coordinate"
+    )
+    horizon: Count = Field(description="the number T of observations that the posterior is made of")
+    data: Literal["stream", "sweep", "shuffle", "full"] = Field(description="where observations come from")
+    truth: Vector | None = Field(default=None, description="the parameter that observations are drawn from")
+    observations: Series | None = Field(default=None, description="the stored observations")
+    data_seed: Annotated[Whole, Field(ge=0, lt=2**63)] | None = Field(
+        default=None, description="the seed of stored observations that are drawn from the truth"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> MixtureKeys:
@@ -119,10 +122,27 @@ class MixtureKeys(CostKeys):
             return np.empty(0)
         if self.observations is not None:
             return np.array(self.observations, dtype=float)
-        rng = np.random.default_rng(self.data_seed)
+        return self._drawn(np.array(self.truth, dtype=float), np.random.default_rng(self.data_seed))
+
+    def _drawn(self, truth: Array, rng: np.random.Generator) -> Array:
         component = rng.integers(0, 2, size=self.horizon)
-        clean = np.array(self.means, dtype=float)[component] @ np.array(self.truth, dtype=float)
+        clean = np.array(self.means, dtype=float)[component] @ truth
         return np.ascontiguousarray(clean + np.sqrt(self.variance) * rng.standard_normal(self.horizon))
+
+    @property
+    def period(self) -> int:
+        """T where the stored data are swept over."""
+        return self.horizon if self.data == "sweep" else 1
+
+    def draw_from_prior(self, rng: np.random.Generator) -> tuple[Array, MixtureKeys] | None:
+        """Return a parameter of the prior, and the mode with T observations drawn from it; None for a stream."""
+        if self.data == "stream":
+            return None
+        mean = np.array(self.prior_mean, dtype=float)
+        deviation = np.sqrt(np.broadcast_to(np.array(self.prior_variance, dtype=float), mean.shape))
+        truth = mean + deviation * rng.standard_normal(mean.size)
+        stored = tuple(self._drawn(truth, rng).tolist())
+        return truth, self.model_copy(update={"observations": stored, "data_seed": None, "truth": None})
 
     def search_size(self) -> int:
         """Return the observations, or the nodes that stand for a stream of them, times the coordinates."""

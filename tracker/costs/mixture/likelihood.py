@@ -1,4 +1,4 @@
-"""The two-component Gaussian mixture of the paper's examples: cost, gradient and Hessian from one observation.
+"""Cost, gradient and Hessian of the paper's two-component Gaussian mixture, from one observation.
 
 Notes
 -----
@@ -26,29 +26,17 @@ from tracker.costs.base import (
     expected_gradient,
     gradient,
     hessian,
-    measure,
-    measure_size,
-    observation_size,
-    observe,
-    period,
-    search_region,
-    stored_observations,
-    twins,
     value,
 )
 from tracker.exponential import LOWEST, exponential
-from tracker.streams import draw_bits, draw_index, draw_normals
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from tracker.array_types import Array
 
-    Array = NDArray[np.float64]
-
-STREAM, SWEEP, SHUFFLE = range(3)
+STREAM, SWEEP, SHUFFLE = range(3)  # where observations come from
 
 _CHUNK = 32  # nodes at a time; the scratch for them is small enough to be allocated quickly
 _PRODUCT_LIMIT = 1e280  # times 2^_CHUNK is finite
-_ONE = np.uint64(1)
 
 
 class Mixture(NamedTuple):
@@ -84,7 +72,7 @@ class FullMixture(Mixture):
 
 
 @inlined
-def _along(means: Array, component: int, theta: Array) -> float:
+def along(means: Array, component: int, theta: Array) -> float:
     """Return means[component]'theta."""
     total = means[component, 0] * theta[0]
     for d in range(1, theta.size):
@@ -111,7 +99,7 @@ def _shares(p: float, q: float, y: float, half_precision: float) -> tuple[float,
 
 
 @inlined
-def _surprise(p: float, q: float, y: float, half_precision: float) -> float:
+def surprise(p: float, q: float, y: float, half_precision: float) -> float:
     """Return -log(exp(-(y - p)^2/2v) + exp(-(y - q)^2/2v))."""
     a, b = (y - p) * (y - p) * half_precision, (y - q) * (y - q) * half_precision
     return float(min(a, b) - np.log1p(np.exp(-abs(a - b))))
@@ -160,15 +148,15 @@ def _prior(theta: Array, prior_mean: Array, precision: Array, constant: float) -
 
 @value.register(Mixture)
 def _value(cost: Mixture, theta: Array, z: Array) -> float:
-    p, q = _along(cost.means, 0, theta), _along(cost.means, 1, theta)
+    p, q = along(cost.means, 0, theta), along(cost.means, 1, theta)
     prior = _prior(theta, cost.prior_mean, cost.precision, cost.constant)
-    return prior + cost.horizon * _surprise(p, q, z[0], cost.half_precision)
+    return prior + cost.horizon * surprise(p, q, z[0], cost.half_precision)
 
 
 @gradient.register(Mixture)
 def _gradient(cost: Mixture, theta: Array, z: Array, out: Array) -> None:
     means, y = cost.means, z[0]
-    p, q = _along(means, 0, theta), _along(means, 1, theta)
+    p, q = along(means, 0, theta), along(means, 1, theta)
     d = _leaning(p, q, y, cost.half_precision)
     odds = np.exp(-abs(d))
     share = odds / (1.0 + odds)  # of the less likely component; only a product and a sum wait for it
@@ -185,7 +173,7 @@ def _gradient(cost: Mixture, theta: Array, z: Array, out: Array) -> None:
 def _add_curvature(theta: Array, y: float, cost: Mixture, factor: float, out: Array) -> None:
     """Add ``factor`` times the Hessian of -log p(y | theta) to ``out`` (N, N)."""
     means, inverse = cost.means, 2.0 * cost.half_precision
-    p, q = _along(means, 0, theta), _along(means, 1, theta)
+    p, q = along(means, 0, theta), along(means, 1, theta)
     w, rest = _shares(p, q, y, cost.half_precision)
     a, b = (p - y) * inverse, (q - y) * inverse
     pp = factor * (w * inverse - w * rest * a * a)
@@ -212,55 +200,21 @@ def _hessian(cost: Mixture, theta: Array, z: Array, out: Array) -> None:
     _add_curvature(theta, z[0], cost, cost.horizon, out)
 
 
-@observation_size.register(Mixture)
-def _one_number(cost: Mixture) -> int:
-    return 1
-
-
-@observe.register(Mixture)
-def _observe(cost: Mixture, k: int, count: int, stream: NDArray[np.uint64], out: Array) -> None:
-    # one observation after the other, so that the numbers do not depend on how the steps are cut into chunks
-    if cost.source == SWEEP:
-        t = k % cost.data.size
-        for i in range(count):
-            out[i, 0] = cost.data[t]
-            t = t + 1 if t + 1 < cost.data.size else 0
-    elif cost.source == SHUFFLE:
-        for i in range(count):
-            out[i, 0] = cost.data[draw_index(stream, cost.data.size)]
-    else:
-        n = np.empty(1)
-        for i in range(count):
-            centre = cost.centres[1] if draw_bits(stream) & _ONE else cost.centres[0]
-            draw_normals(stream, n)
-            out[i, 0] = centre + cost.deviation * n[0]
-
-
-@period.register(Mixture)
-def _period(cost: Mixture) -> int:
-    return cost.data.size if cost.source == SWEEP else 1
-
-
-@stored_observations.register(Mixture)
-def _stored(cost: Mixture) -> Array | None:
-    return cost.data[:, np.newaxis] if cost.data.size > 0 else None
-
-
 @expected.register(Mixture)
 def _expected(cost: Mixture, theta: Array) -> float:
-    p, q = _along(cost.means, 0, theta), _along(cost.means, 1, theta)
+    p, q = along(cost.means, 0, theta), along(cost.means, 1, theta)
     c = _prior(theta, cost.prior_mean, cost.precision, cost.constant)
     if cost.data.size > 0:  # the nodes are the stored data: all weights are the same
         return c + cost.weights[0] * _surprises(p, q, cost.nodes, cost.half_precision)
     for i in range(cost.nodes.size):
-        c += cost.weights[i] * _surprise(p, q, cost.nodes[i], cost.half_precision)
+        c += cost.weights[i] * surprise(p, q, cost.nodes[i], cost.half_precision)
     return c
 
 
 @expected_gradient.register(Mixture)
 def _expected_gradient(cost: Mixture, theta: Array, out: Array) -> None:
     means, inverse = cost.means, 2.0 * cost.half_precision
-    p, q = _along(means, 0, theta), _along(means, 1, theta)
+    p, q = along(means, 0, theta), along(means, 1, theta)
     pull_p, pull_q = 0.0, 0.0
     for i in range(cost.nodes.size):
         y = cost.nodes[i]
@@ -287,42 +241,3 @@ def _full_hessian(cost: FullMixture, theta: Array, z: Array, out: Array) -> None
     _set_prior_curvature(cost.precision, out)
     for i in range(cost.nodes.size):
         _add_curvature(theta, cost.nodes[i], cost, cost.weights[i], out)
-
-
-@observation_size.register(FullMixture)
-def _nothing(cost: FullMixture) -> int:
-    return 0
-
-
-@observe.register(FullMixture)
-def _observe_nothing(cost: FullMixture, k: int, count: int, stream: NDArray[np.uint64], out: Array) -> None:
-    return
-
-
-@period.register(FullMixture)
-def _all_at_once(cost: FullMixture) -> int:
-    return 1
-
-
-@measure_size.register(Mixture)
-def _pair(cost: Mixture, dimension: int) -> int:
-    return 2
-
-
-@measure.register(Mixture)
-def _measure(cost: Mixture, theta: Array, out: Array) -> None:
-    out[0], out[1] = _along(cost.means, 0, theta), _along(cost.means, 1, theta)
-
-
-@twins.register(Mixture)
-def _twins(cost: Mixture, point: Array) -> Array:
-    """Exchanging p and q changes no probability of y: both orders stand for the same parameter."""
-    rows = np.empty((1 if point[0] == point[1] else 2, 2))
-    rows[0] = point
-    rows[-1] = point[::-1]
-    return rows
-
-
-@search_region.register(Mixture)
-def _search_region(cost: Mixture, start: Array) -> tuple[Array, Array]:
-    return cost.prior_mean.copy(), cost.scale.copy()

@@ -1,4 +1,4 @@
-"""Whether a polynomial is bounded below: a cost that is not has no minimiser to track."""
+"""Decide whether a polynomial is bounded below. A cost that is not has no minimiser to track."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracker.costs.polynomial.parser import FormulaError, Polynomial, monomials
+from tracker.costs.polynomial.expanded import Polynomial, monomials
+from tracker.costs.polynomial.parser import FormulaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    Vector = NDArray[np.float64]
+    from tracker.array_types import Array
 
 POSITIVE = 1e-7  # a leading form above this on the sphere is positive definite
 NEGATIVE = 1e3  # times the rounding error: negative beyond doubt
@@ -101,13 +100,13 @@ def _axis(i: int, N: int, k: int, c: float) -> str:
     return "(" + ", ".join(sign if n == i else "0" for n in range(N)) + ")"
 
 
-def _curve(v: Vector, weights: Vector) -> str:
+def _curve(v: Array, weights: Array) -> str:
     powers = weights / weights.min()
     parts = (f"{x:.4g}*t" + (f"^{w:.3g}" if w > 1.0 else "") for x, w in zip(v, powers, strict=True))
     return "(" + ", ".join(parts) + ")"
 
 
-def _balanced(poly: Polynomial, axes: list[tuple[int, float]]) -> tuple[Polynomial, Vector]:
+def _balanced(poly: Polynomial, axes: list[tuple[int, float]]) -> tuple[Polynomial, Array]:
     """The polynomial in y, theta = unit * y, leading pure powers equal, largest term 1."""
     log_unit = np.array([-np.log(c) / k if k else 0.0 for k, c in axes])
     size = np.log(np.abs(poly.coefficients)) + poly.exponents @ log_unit
@@ -117,7 +116,7 @@ def _balanced(poly: Polynomial, axes: list[tuple[int, float]]) -> tuple[Polynomi
     return Polynomial(poly.exponents[change], scaled), np.exp(log_unit)
 
 
-def _weightings(poly: Polynomial, tops: list[int]) -> list[Vector]:
+def _weightings(poly: Polynomial, tops: list[int]) -> list[Array]:
     """Scalings theta_i ~ t^w_i to try: by pure powers if these dominate, and all alike."""
     alike = np.ones(len(tops))
     if 0 in tops or len(set(tops)) == 1:
@@ -127,14 +126,14 @@ def _weightings(poly: Polynomial, tops: list[int]) -> list[Vector]:
     return [weights, alike] if dominate else [alike]
 
 
-def _leading_form(poly: Polynomial, weights: Vector) -> Polynomial:
+def _leading_form(poly: Polynomial, weights: Array) -> Polynomial:
     order = poly.exponents @ weights
     top = order > order.max() - 1e-9
     size = np.abs(poly.coefficients[top]).max()
     return Polynomial(poly.exponents[top], poly.coefficients[top] / size)
 
 
-def _form_sign(form: Polynomial) -> tuple[int, Vector]:
+def _form_sign(form: Polynomial) -> tuple[int, Array]:
     """Sign of the form's minimum on the unit sphere, 0 if too close to call; minimiser."""
     N = form.exponents.shape[1]
     if _is_sum_of_even_powers(form):
@@ -145,7 +144,7 @@ def _form_sign(form: Polynomial) -> tuple[int, Vector]:
 
     beyond = float(np.abs(form.coefficients).sum())  # no value on the sphere is larger
 
-    def on_sphere(x: Vector) -> tuple[float, Vector]:
+    def on_sphere(x: Array) -> tuple[float, Array]:
         r = float(np.linalg.norm(x))
         if r == 0.0 or not np.isfinite(r):  # no direction: never a minimum
             return beyond, np.zeros(N)
@@ -168,7 +167,7 @@ def _is_sum_of_even_powers(poly: Polynomial) -> bool:
     return even and int((poly.exponents.astype(bool).sum(axis=1) == 1).sum()) >= poly.exponents.shape[1]
 
 
-def _flat(poly: Polynomial, unit: Vector) -> str | None:
+def _flat(poly: Polynomial, unit: Array) -> str | None:
     """A direction along which the higher degrees stand still and the next one falls."""
     order, N = poly.exponents.sum(axis=1), len(unit)
     points = np.random.default_rng(1).standard_normal((3 * N, N))
@@ -187,7 +186,7 @@ def _flat(poly: Polynomial, unit: Vector) -> str | None:
     return None
 
 
-def _falling(poly: Polynomial, unit: Vector) -> str | None:
+def _falling(poly: Polynomial, unit: Array) -> str | None:
     """Compare minima over growing boxes; a sentence if they fall ever faster."""
     R = _reach(poly)
     ends, older = _box_minima(poly, _outward(poly, R), R), np.zeros((0, len(unit)))
@@ -225,20 +224,20 @@ def _reach(poly: Polynomial) -> float:
     return float(min(reach, 1e3))
 
 
-def _outward(poly: Polynomial, R: float) -> Vector:
+def _outward(poly: Polynomial, R: float) -> Array:
     """Starting points at four distances up to R; fewer for a polynomial of many terms."""
     rays = _directions(poly.exponents.shape[1])
     return _thinned(np.vstack([R * GROWTH**-n * rays for n in range(4)]), poly)
 
 
-def _thinned(points: Vector, poly: Polynomial) -> Vector:
+def _thinned(points: Array, poly: Polynomial) -> Array:
     """Fewer points for a polynomial of many terms, which is evaluated at them."""
     chosen = points[:: 1 + points.shape[0] * poly.exponents.size // 5_000_000]
     _add_work(len(chosen) * poly.exponents.size // 24)
     return chosen
 
 
-def _box_minima(poly: Polynomial, starts: Vector, R: float) -> list[tuple[float, Vector]]:
+def _box_minima(poly: Polynomial, starts: Array, R: float) -> list[tuple[float, Array]]:
     """Up to three local minima in the box of radius R, lowest first."""
     inside = np.clip(starts, -R, R)
     first = np.argsort(poly.value(inside), kind="stable")[: _tries(poly)]
@@ -246,7 +245,7 @@ def _box_minima(poly: Polynomial, starts: Vector, R: float) -> list[tuple[float,
     return sorted(ends, key=lambda pair: pair[0])[:3]
 
 
-def _rounding(poly: Polynomial, x: Vector) -> float:
+def _rounding(poly: Polynomial, x: Array) -> float:
     """Bound on the rounding error of the value at x."""
     size = np.abs(poly.coefficients) @ np.abs(monomials(poly.exponents, x[None])[:, 0])
     return float((poly.degree + 10) * np.finfo(np.float64).eps * size)
@@ -256,7 +255,7 @@ def _tries(poly: Polynomial) -> int:
     return int(np.clip(20_000 // poly.exponents.size, 1, 4))
 
 
-def _directions(N: int) -> Vector:
+def _directions(N: int) -> Array:
     """Unit vectors, shape (D, N): axes, diagonals of two axes, then 200 fixed random ones."""
     eye = np.eye(N)
     i, j = (pairs[:: 1 + N * (N - 1) // (2 * MOST_PAIRS)] for pairs in np.triu_indices(N, 1))
@@ -265,7 +264,7 @@ def _directions(N: int) -> Vector:
     return np.asarray(every / np.linalg.norm(every, axis=1, keepdims=True), np.float64)
 
 
-def _value_and_gradient(poly: Polynomial, x: Vector) -> tuple[float, Vector]:
+def _value_and_gradient(poly: Polynomial, x: Array) -> tuple[float, Array]:
     """Value and gradient, shape (N,), at one point; products without division, so 0 is safe."""
     e, N = poly.exponents, len(x)
     powers = x[None, :] ** np.arange(int(e.max(initial=0)) + 1)[:, None]
@@ -278,9 +277,7 @@ def _value_and_gradient(poly: Polynomial, x: Vector) -> tuple[float, Vector]:
     return float(poly.coefficients @ before[:, -1]), gradient
 
 
-def _minimise(
-    f: Callable[[Vector], tuple[float, Vector]], x: Vector, poly: Polynomial, R: float
-) -> tuple[float, Vector]:
+def _minimise(f: Callable[[Array], tuple[float, Array]], x: Array, poly: Polynomial, R: float) -> tuple[float, Array]:
     """Local minimum of f from x, in the box of radius R; x itself, and infinity, where the search leaves the numbers."""
     from scipy.optimize import minimize
 

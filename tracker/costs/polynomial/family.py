@@ -1,31 +1,29 @@
-"""What a scenario file says of a polynomial cost: its keys, and the parameters built from them.
+"""The keys of a polynomial cost in a scenario file, and the parameters built from them.
 
 Notes
 -----
 C(theta) = p(u), u = basis theta (u = theta without ``basis``), c(theta, z) = C(theta) + z'theta, z ~ N(0, Sigma).
-polynomial_kernels evaluates p and its derivatives.
+``monomials`` evaluates p and its derivatives.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
-from tracker.costs.base import CostKeys, noise_covariance, noise_factor
+from tracker.costs.base import CostKeys, GradientNoise, noise_covariance, noise_factor
 from tracker.costs.polynomial.monomials import PolynomialCost, PolynomialInBasis, Terms
 from tracker.costs.polynomial.products import multiplied_out
-from tracker.keys import MAX_DIMENSION, Matrix, Number, together
+from tracker.keys import MAX_DIMENSION, Matrix, together
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    from tracker.costs.polynomial.parser import Polynomial
-
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array
+    from tracker.costs.polynomial.expanded import Polynomial
 
 __all__ = ["PolynomialCost", "PolynomialInBasis", "PolynomialKeys"]
 
@@ -43,10 +41,10 @@ class PolynomialKeys(CostKeys):
     """Any polynomial: ``variables``, ``formula``, ``gradient_noise``, and ``basis`` (the formula is in u = basis theta)."""
 
     cost: Literal["polynomial"]
-    variables: Variables
-    formula: str
-    gradient_noise: Number | Matrix | None = None
-    basis: Matrix | None = None
+    variables: Variables = Field(description='the names of the coordinates of theta, e.g. ["a", "b"]')
+    formula: str = Field(description="the cost as a polynomial in the variables: numbers, + - * / ^ and parentheses")
+    gradient_noise: GradientNoise = None
+    basis: Matrix | None = Field(default=None, description="the formula is in u = basis @ theta")
 
     @model_validator(mode="after")
     def _consistent(self) -> PolynomialKeys:
@@ -69,6 +67,15 @@ class PolynomialKeys(CostKeys):
         """Return the terms times the variables."""
         return multiplied_out(self.formula, self.variables).exponents.size
 
+    def average(self, weights: Sequence[float], modes: Sequence[CostKeys]) -> PolynomialKeys | None:
+        """Return the sum of the formulas, each times its weight; None unless all are in the same variables."""
+        formulas = []
+        for weight, keys in zip(weights, modes, strict=True):
+            if not isinstance(keys, PolynomialKeys) or (keys.variables, keys.basis) != (self.variables, self.basis):
+                return None
+            formulas.append(f"{float(weight):.17f}*({keys.formula})")
+        return self.model_copy(update={"formula": " + ".join(formulas)})
+
     def build(self) -> Any:
         """Return the parameters for the kernels."""
         p, N = multiplied_out(self.formula, self.variables), self.dimension
@@ -80,7 +87,7 @@ class PolynomialKeys(CostKeys):
             terms=_terms([p, *slopes, *curvatures]),
             noise=noise_factor(noise_covariance(self.gradient_noise, N)),
             basis=basis,
-            scale=np.abs(np.linalg.inv(basis)) @ _reach(p),
+            scale=np.abs(np.linalg.inv(basis)) @ _reach(self.formula, self.variables),
         )
 
 
@@ -106,13 +113,14 @@ def _terms(polynomials: Sequence[Polynomial]) -> Terms:
     )
 
 
-def _reach(p: Polynomial) -> Array:
-    """Return how far from 0, in each coordinate (N,), minimisers are to be looked for.
+@lru_cache(maxsize=1000)
+def _reach(formula: str, variables: tuple[str, ...]) -> Array:
+    """Return how far from 0, in each coordinate (N,), minimisers are to be looked for; the points of a sweep share it.
 
     On the ray r v a minimiser is a root of d/dr p(r v). The largest roots along the axes and along fixed random
     directions v are taken, with half as much again; a coordinate without any gets a tenth of the others.
     """
-    N = p.exponents.shape[1]
+    p, N = multiplied_out(formula, variables), len(variables)
     random = np.random.Generator(np.random.SFC64(0)).standard_normal((64, N))
     directions = np.concatenate([np.eye(N), random / np.linalg.norm(random, axis=1, keepdims=True)])
     degrees = p.exponents.sum(axis=1)

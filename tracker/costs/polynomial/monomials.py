@@ -26,12 +26,10 @@ from tracker.costs.base import (
     search_region,
     value,
 )
+from tracker.costs.facts import ReducedLaw, additive_noise, common_fields, reduced_law
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Index = NDArray[np.int64]
+    from tracker.array_types import Array, Integers, Words
 
 
 class Terms(NamedTuple):
@@ -40,16 +38,16 @@ class Terms(NamedTuple):
     Term t is coefficients[t] times the product of u[factors[i]], i = starts[t], ..., starts[t + 1] - 1.
     """
 
-    rows: Index
+    rows: Integers
     coefficients: Array
-    starts: Index
-    factors: Index
+    starts: Integers
+    factors: Integers
 
 
 class PolynomialCost(NamedTuple):
     """The polynomials p, its N first and its N(N+1)/2 second derivatives (row-wise, e <= d), in this order.
 
-    noise: F (N, rank); basis (N, N); scale (N,): how far from 0 minimisers may be.
+    noise: F (N, rank); basis (N, N), here the identity; scale (N,): how far from 0 minimisers may be.
     """
 
     terms: Terms
@@ -196,10 +194,31 @@ def _observation_size(cost: PolynomialCost) -> int:
 
 
 @observe.register(PolynomialCost)
-def _observe(cost: PolynomialCost, k: int, count: int, stream: NDArray[np.uint64], out: Array) -> None:
+def _observe(cost: PolynomialCost, k: int, count: int, stream: Words, out: Array) -> None:
     observe_noise(cost.noise, count, stream, out)
 
 
 @search_region.register(PolynomialCost)
 def _search_region(cost: PolynomialCost, start: Array) -> tuple[Array, Array]:
     return np.zeros(cost.scale.size), cost.scale.copy()
+
+
+@common_fields.register(PolynomialCost)
+def _common_fields(cost: PolynomialCost) -> tuple[str, ...]:
+    return ("basis",)
+
+
+@common_fields.register(PolynomialInBasis)
+def _a_basis_of_its_own(cost: PolynomialInBasis) -> tuple[str, ...]:
+    return ()
+
+
+@additive_noise.register(PolynomialCost)
+def _additive_noise(cost: PolynomialCost, dimension: int) -> Array:
+    return np.asarray(cost.noise)
+
+
+@reduced_law.register(PolynomialCost)
+def _all_of_theta(cost: PolynomialCost, beta: float, depth: float) -> ReducedLaw:
+    N = cost.scale.size
+    return ReducedLaw(np.zeros(N), np.ones(N), np.eye(N), np.zeros((N, N)), None)

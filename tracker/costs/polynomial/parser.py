@@ -1,4 +1,4 @@
-"""Formulas of scenario files: text -> polynomial.
+"""Parse the formulas of scenario files into polynomials.
 
 Grammar (whitespace is free; nothing else exists, and nothing is ever evaluated
 as Python):
@@ -17,18 +17,16 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 
+from tracker.costs.polynomial.expanded import Polynomial
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
-
     Terms = dict[tuple[int, ...], float]  # exponents -> coefficient
-    Vector = NDArray[np.float64]
 
 MAX_DEGREE = 12
 MAX_LENGTH = 10_000
@@ -45,38 +43,6 @@ TOKEN = re.compile(
 
 class FormulaError(ValueError):
     """A formula that breaks a rule; the message names the token, its position and the rule."""
-
-
-@dataclass(frozen=True, eq=False)
-class Polynomial:
-    """Sum over t of coefficients[t] prod_i theta_i^exponents[t, i].
-
-    Attributes
-    ----------
-    exponents : ndarray of int64, shape (terms, N)
-        Distinct rows, by total degree, then a before b.
-    coefficients : ndarray of float64, shape (terms,)
-        None of them zero; the zero polynomial has no terms.
-    """
-
-    exponents: NDArray[np.int64]
-    coefficients: Vector
-
-    @property
-    def degree(self) -> int:
-        """Total degree; 0 for a constant and for the zero polynomial."""
-        return int(self.exponents.sum(axis=1).max(initial=0))
-
-    def value(self, points: ArrayLike) -> Vector:
-        """Values, shape (M,), at points of shape (M, N)."""
-        return self.coefficients @ monomials(self.exponents, np.asarray(points, np.float64))
-
-    def derivative(self, i: int) -> Polynomial:
-        """The polynomial d/d theta_i."""
-        power = self.exponents[:, i]
-        lowered = self.exponents[power > 0]
-        lowered[:, i] -= 1
-        return Polynomial(lowered, (self.coefficients * power)[power > 0])
 
 
 def parse(formula: str, variables: Sequence[str]) -> Polynomial:
@@ -319,14 +285,3 @@ def _add(terms: Terms, exponents: tuple[int, ...], coefficient: float) -> None:
 
 def _degree(terms: Terms) -> int:
     return max(map(sum, terms), default=0)
-
-
-def monomials(exponents: NDArray[np.int64], points: Vector) -> Vector:
-    """theta^e for every row of exponents and every point, shape (terms, M)."""
-    powers = np.ones((int(exponents.max(initial=0)) + 1, *points.T.shape))
-    for k in range(1, len(powers)):
-        powers[k] = powers[k - 1] * points.T
-    result = np.ones((len(exponents), len(points)))
-    for i in range(points.shape[1]):
-        result *= powers[exponents[:, i], i]
-    return result

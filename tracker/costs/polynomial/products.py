@@ -1,20 +1,21 @@
-"""Formulas multiplied out: each of them once, and all of a file together within a bound.
+"""Multiply formulas out, each of them once, and refuse a file whose formulas are too large together.
 
-A formula is read again at every point of a sweep and at every rung of a ladder, so what came out is kept. What it cost is
-kept too, and charged to every file that uses it: whether a file is too much does not depend on what was read before.
+A sweep and a ladder read the same formula many times, so its polynomial is kept. Its cost is kept too and charged to every
+file that uses it: whether a file is refused does not depend on what was read before.
 """
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple
 
 from tracker.costs.polynomial.bounded_below import judged_below
-from tracker.costs.polynomial.parser import FormulaError, Polynomial, parse_counted
+from tracker.costs.polynomial.parser import FormulaError, parse_counted
+from tracker.costs.work_account import charge, is_spent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
+
+    from tracker.costs.polynomial.expanded import Polynomial
 
     Question = tuple[str, tuple[str, ...]]
 
@@ -31,20 +32,6 @@ class Outcome(NamedTuple):
 
 
 _outcomes: dict[Question, Outcome] = {}
-_account: ContextVar[dict[Question, int] | None] = ContextVar("account", default=None)
-
-
-@contextmanager
-def one_account() -> Iterator[None]:
-    """Charge all formulas that are read in here to one account: those of a file, with those of its sweep."""
-    if _account.get() is not None:
-        yield
-        return
-    token = _account.set({})
-    try:
-        yield
-    finally:
-        _account.reset(token)
 
 
 def multiplied_out(formula: str, variables: Sequence[str]) -> Polynomial:
@@ -56,14 +43,12 @@ def multiplied_out(formula: str, variables: Sequence[str]) -> Polynomial:
         If it breaks a rule, or if the formulas of this account are too much together.
     """
     question = (formula, tuple(variables))
-    account = _account.get()
-    if account is not None and question not in account and sum(account.values()) > MOST_WORK:
+    if is_spent(question, MOST_WORK):
         raise FormulaError(
             "formula: with all those before it, the formulas of this file have too many terms to multiply out"
         )
     outcome = _outcomes[question] if question in _outcomes else _keep(question)
-    if account is not None:
-        account[question] = outcome.work
+    charge(question, outcome.work)
     if outcome.polynomial is None:
         raise FormulaError(outcome.problem)
     return outcome.polynomial

@@ -1,4 +1,4 @@
-"""alpha against epsilon: which limit applies, what the error should be, and which step would be best."""
+"""Exhibit: which limit applies at this alpha and epsilon, the exact error, and the best step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the iterates are in each mode, against the law that the mode would have alone."""
+"""Exhibit: the distribution of the iterates in each mode, beside the law of that mode alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from tracker.formatting import listed, number
 from tracker.metrics.effective_size import effective_draws
-from tracker.metrics.wasserstein import w1
+from tracker.metrics.wasserstein import w1, w1_quantile
 from tracker.names import BASELINES
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.exhibits.one_trial import has_twins
@@ -91,12 +91,10 @@ class Distance(NamedTuple):
 
 
 def _distance(view: View, name: str, x: int, sample: Array, law: Marginal) -> Distance:
-    from tracker.convergence.law_bounds import w1_quantile
-
     draws = effective_draws(view.arrays["theta"][:, view.index(name), :, view.coordinate], _here(view, name, x))
     step = max(1, law.points.size // LAW_POINTS)  # an even grid: what the quantile is taken on
     size = max(1, round(draws)) if np.isfinite(draws) else 0
-    noise = w1_quantile(law.cdf[::step], law.points[::step], size) if size else float("nan")
+    noise = w1_quantile(law.points[::step], law.cdf[::step], size) if size else float("nan")
     return Distance(w1(sample, law.points, law.cdf), draws, noise)
 
 
@@ -110,11 +108,10 @@ class OwnLaws(NamedTuple):
 def own_laws(view: View) -> OwnLaws:
     """Return the exact law of the recorded points (N = 1, not too many steps), or that of a quadratic mode that stays."""
     from tracker.limits import discretised_marginal
-    from tracker.limits.switched_quadratic import FIXED
 
     contestant, keys = view.run.problem.contestants[0], view.scenario.samplers[0]
     nothing: list[Marginal | None] = [None] * len(view.modes)
-    if keys.kind not in FIXED or contestant.skew is None:
+    if not keys.euler or contestant.skew is None:
         return OwnLaws(nothing, "")
     try:
         if view.scenario.dimension == 1 and view.scenario.steps <= MOST_STEPS:

@@ -1,4 +1,4 @@
-"""Can the numbers be trusted: noise against noise, the step against its limit, divergence, resets, speed."""
+"""Exhibit: can the numbers be trusted? Gradient noise, step over its stability limit, divergence, resets, speed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from tracker.formatting import listed, number
 from tracker.metrics.averages import distance_to_nearest
 from tracker.metrics.skew_matrix import noise_ratio
 from tracker.reports.exhibit import Exhibit, Table
-from tracker.reports.style import MUTED, RULE, figure, log_axis
+from tracker.reports.forest_plot import Row, forest
+from tracker.reports.style import MUTED, figure, log_axis
 from tracker.runs.step_sizes import LOOKED_AT, final_skews
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def health(view: View) -> dict[str, Health]:
 
 def _temperatures(view: View, keys: Any) -> list[float]:
     """The inverse temperature: that of the file, or what sigma has made of it at the end of the first trials."""
-    names = [c.name for c in view.run.problem.contestants if c.moves_noise]
+    names = [c.name for c in view.run.problem.contestants if c.records("sigma")]
     if keys.name not in names:
         return [float(keys.beta)]
     sigma = view.arrays["sigma"][:LOOKED_AT, names.index(keys.name), -1]
@@ -126,25 +127,14 @@ def _dots(ax: Axes, view: View, ranges: dict[str, tuple[float, float]]) -> None:
     """Draw a dot for each sampler and a line to its largest value; what is infinite points out of the axes."""
     finite = [value for pair in ranges.values() for value in pair if np.isfinite(value) and value > SMALLEST]
     low, high = min([0.01, *finite]) / 3, 3 * max([1.0, *finite])
-    ax.axvline(1.0, color=MUTED, linewidth=1.0)
+    log_axis(ax)
+    forest(ax, [Row(name, pair[0], *pair) for name, pair in ranges.items()], view.looks, 1.0, (low, high))
+    ax.set_xlim(low / 1.2, high)
     for row, (name, pair) in enumerate(ranges.items()):
-        if row % 2:
-            ax.axhspan(row - 0.5, row + 0.5, color=RULE, alpha=0.25, linewidth=0)
         if np.isnan(pair).any():
             ax.text(low, row, "not known", va="center", fontsize=8.0, color=MUTED)
-            continue
-        look = view.looks[name]
-        value, top = (float(np.clip(v, low, high)) for v in pair)
-        ax.plot([value, top], [row, row], color=look.color, linewidth=1.4)
-        marker = ">" if np.isinf(pair[0]) else look.marker if pair[0] > SMALLEST else "<"
-        ax.plot([value], [row], marker, color=look.color, clip_on=False)
-        if np.isinf(pair[1]):
-            ax.text(high / 1.2, row, "∞ ", ha="right", va="center", color=look.color)
-    log_axis(ax)
-    ax.set_xlim(low / 1.2, high)
-    ax.set_yticks(range(len(ranges)), list(ranges))
-    ax.set_ylim(len(ranges) - 0.5, -0.5)
-    ax.grid(visible=False, axis="y")
+        elif np.isinf(pair[1]):
+            ax.text(high / 1.2, row, "∞ ", ha="right", va="center", color=view.looks[name].color)
 
 
 def _caption(view: View, found: dict[str, Health]) -> str:

@@ -1,4 +1,4 @@
-"""The hidden chain: did its visits last as the geometric law says?"""
+"""Exhibit: the visits of the hidden chain against the geometric law."""
 
 from __future__ import annotations
 

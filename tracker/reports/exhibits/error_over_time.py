@@ -1,4 +1,4 @@
-"""The error over time: means over trials with bands, beside standing still and knowing the mode."""
+"""Exhibit: the error over time, means over trials with bands, beside the two baselines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One trial: the hidden mode as a strip, the minimiser, the iterates of each sampler."""
+"""Exhibit: one trial, with the hidden mode, the minimiser and the iterates of each sampler."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from tracker.formatting import counted, number
 from tracker.metrics.averages import over_trials
+from tracker.metrics.table import metrics_of
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.style import (
     INK,
@@ -182,16 +183,10 @@ def _alt(view: View, changes: int) -> str:
 
 
 def _table(view: View, trial: int) -> Table:
-    rows = tuple(
-        (
-            name,
-            float(view.tracking_error[trial, n]),
-            float(view.mean_square_error[trial, n]),
-            float(view.excess_cost[trial, n]),
-            float(view.inside[trial, n]) if view.has_targets else None,
-            over_trials(view.tracking_error[:, n]).mean,
-        )
+    means = [metric for metric in metrics_of(view.measured) if metric.kind == "mean" and metric.shown]
+    values = {metric.head: view.values(metric.key)[trial] for metric in means}
+    rows: tuple[tuple[str | float | None, ...], ...] = tuple(
+        (name, *(float(value[n]) for value in values.values()), over_trials(view.tracking_error[:, n]).mean)
         for n, name in enumerate(view.names)
     )
-    columns = ("sampler", "error", "squared", "excess cost", "share inside target", "error over all trials")
-    return Table(columns, rows)
+    return Table(("sampler", *values, "tracking error over all trials"), rows)

@@ -1,4 +1,4 @@
-"""Where the numbers come from, and the command that repeats them."""
+"""Exhibit: where the numbers come from, and the command that repeats them."""
 
 from __future__ import annotations
 

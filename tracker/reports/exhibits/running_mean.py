@@ -1,4 +1,4 @@
-"""The running mean of the iterates against the mean of the law, where one mode lasts."""
+"""Exhibit: the running mean of the iterates against the mean of the law, for runs with one mode."""
 
 from __future__ import annotations
 

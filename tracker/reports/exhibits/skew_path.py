@@ -1,4 +1,4 @@
-"""The path of S, for samplers that move it."""
+"""Exhibit: the path of S, for samplers that move it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_TOLD = 4  # samplers that a caption tells of one by one
 
 def moving(view: View) -> tuple[str, ...]:
     """The samplers whose S is recorded."""
-    return tuple(c.name for c in view.run.problem.contestants if c.moves_skew)
+    return tuple(c.name for c in view.run.problem.contestants if c.records("skew"))
 
 
 def bounds(view: View, name: str) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""After a switch: the error by the number of steps since, and how soon the new target is reached."""
+"""Exhibit: the error by the number of steps since a switch, and the wait until the new target is reached."""
 
 from __future__ import annotations
 

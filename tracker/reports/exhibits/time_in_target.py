@@ -1,4 +1,4 @@
-"""The share of time in the right place, mode by mode."""
+"""Exhibit: the share of time inside the target, mode by mode."""
 
 from __future__ import annotations
 

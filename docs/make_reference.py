@@ -1,0 +1,146 @@
+"""Write docs/scenario-reference.md and docs/results-reference.md from the declarations.
+
+    python docs/make_reference.py
+
+A test fails where the pages are not what this script writes.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import PydanticUndefined
+
+from tracker.costs import COSTS
+from tracker.engine.arrays import ARRAYS
+from tracker.metrics.table import METRICS
+from tracker.runs.stored_world import NUMBERS, POINTS
+from tracker.samplers import SAMPLERS
+from tracker.samplers.base import recorded_by
+from tracker.scenario.key_help import MEANINGS
+from tracker.scenario.model import INTERVENTIONS, Chain, Gaussian, Scenario, Schedule
+
+HERE = Path(__file__).resolve().parent
+MADE = "<!-- made by docs/make_reference.py; edit the declarations, not this page -->"
+# keys of [[modes]] and [[samplers]] that every family has, explained once
+SHARED = {"name", "cost", "kind"}
+
+
+def scenario_reference() -> str:
+    """Return the page on the keys of a scenario file."""
+    parts = [
+        "# Scenario reference",
+        MADE,
+        (
+            "A scenario file is TOML and pure data: no code, no import strings, no templates. An unknown key, a wrong type, nan, inf or a "
+            "boolean for a number is an error that names the key, the value and the nearest valid key. Integers are accepted for "
+            "floats. `tracker schema` prints the JSON schema, with which editors complete and check keys."
+        ),
+        "## Top level",
+        keys_table(Scenario),
+        "## `start`",
+        "A point `[...]`, or a Gaussian law with these keys:",
+        keys_table(Gaussian),
+        "## `[chain]`",
+        keys_table(Chain),
+        "## `[schedule]`",
+        keys_table(Schedule),
+    ]
+    for name, table in INTERVENTIONS.items():
+        parts += [f'## `[[interventions]]`, `kind = "{name}"`', first_lines(table), keys_table(table)]
+    for name, table in COSTS.items():
+        parts += [f'## `[[modes]]`, `cost = "{name}"`', first_lines(table), keys_table(table)]
+    for name, kind in SAMPLERS.items():
+        parts += [f'## `[[samplers]]`, `kind = "{name}"`', first_lines(kind), facts_of(kind), keys_table(kind)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def results_reference() -> str:
+    """Return the page on what a run leaves."""
+    parts = [
+        "# Results reference",
+        MADE,
+        "## Metrics",
+        "Each sampler of `summary.json` has these numbers; `compare`, `sweep`, `--fail-if` and the pages know them by their key.",
+        table_of(
+            ("key", "title", "unit", "is", "better", "meaning"),
+            [
+                (f"`{m.key}`", m.title, m.unit, m.kind, "smaller" if m.smaller_is_better else "larger", m.meaning)
+                for m in METRICS.values()
+            ],
+        ),
+        "## Arrays of `result.nc`",
+        (
+            "A netCDF-4 file with `units` and `long_name` on every variable and `format` among its attributes. What a kind of sampler "
+            "declares as recorded in its state is an array of its own."
+        ),
+        table_of(
+            ("variable", "axes", "type", "unit", "meaning"),
+            [(f"`{a.stored_name}`", ", ".join(a.axes), a.dtype, a.unit, a.long_name) for a in ARRAYS],
+        ),
+        "## The world that the numbers refer to",
+        "Also in `result.nc`, and outside of the hash: reading a run never searches for minimisers again.",
+        table_of(
+            ("variable", "axes", "unit", "meaning"),
+            [
+                *((f"`{name}`", ", ".join(axes), unit, meaning) for name, (axes, unit, meaning) in POINTS.items()),
+                *((f"`{name}`", "mode_from", unit, meaning) for name, (unit, meaning) in NUMBERS.items()),
+                ("`cost`", "mode_from", "1", "family of the cost"),
+                ("`origin`", "theta", "theta", "point about which moments are taken"),
+            ],
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def keys_table(model: Any) -> str:
+    """Return the keys of a table with their meaning and default."""
+    rows = []
+    for key, field in model.model_fields.items():
+        if key in SHARED and model not in (Scenario, Chain, Gaussian, Schedule):
+            continue
+        rows.append((f"`{key}`", field.description or MEANINGS.get(key, ""), default_of(field)))
+    return table_of(("key", "meaning", "default"), rows) if rows else ""
+
+
+def default_of(field: Any) -> str:
+    """Return the default of a key, or that it is required."""
+    if field.is_required():
+        return "required"
+    if field.default_factory is dict:
+        return "none"
+    if field.default_factory is not None or field.default is PydanticUndefined:
+        return "see its meaning"
+    return "none" if field.default in (None, "", ()) else f"`{field.default!r}`".replace("'", '"')
+
+
+def facts_of(kind: Any) -> str:
+    """Return what a kind of sampler states about itself."""
+    facts = [f"S: {kind.skew_is}"]
+    if kind.adapts:
+        facts.append(f"moves {kind.adapts}")
+    if kind.euler:
+        facts.append("linear on quadratic costs: exact moments, stability and best step are known")
+    recorded = recorded_by(kind.parameters) if kind.parameters is not None else ()
+    facts += [f"records `{one.name}` ({one.long_name})" for one in recorded]
+    return "; ".join(facts) + "."
+
+
+def first_lines(model: Any) -> str:
+    """Return a docstring as one paragraph in Markdown."""
+    return re.sub(r"``", "`", " ".join((model.__doc__ or "").split()))
+
+
+def table_of(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """Return a table in Markdown."""
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+PAGES = {"scenario-reference.md": scenario_reference, "results-reference.md": results_reference}
+
+if __name__ == "__main__":
+    for name, make in PAGES.items():
+        (HERE / name).write_text(make(), encoding="utf-8")

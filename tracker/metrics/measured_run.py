@@ -1,0 +1,73 @@
+"""What a metric is computed from: the arrays of a run, and a few facts about how they were recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tracker.metrics.averages import ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MeasuredRun:
+    """A run as metrics see it. T trials, S samplers (baselines last), X modes.
+
+    arrays : all that was recorded, by name; axes are (trial, sampler, ...)
+    columns : the names of the sums in ``arrays["by_mode"]``, whose axes are (trial, sampler, mode, column)
+    epsilon : (S,), the steps; nan for a baseline
+    waits_for_targets : (S,), False for a baseline: one never moves, the other is always there
+    wait_edges : of the bins in which waits are counted
+    floor : (X,), the least expected cost of each mode
+    target_radius : (X,); None unless every mode has a target
+    classes : whether every mode has labels; None where not
+    """
+
+    arrays: Mapping[str, NDArray[Any]]
+    columns: tuple[str, ...]
+    steps: int
+    burn_in: int
+    record_every: int
+    cost_every: int
+    epsilon: Array
+    waits_for_targets: NDArray[np.bool_]
+    wait_edges: NDArray[np.int64]
+    floor: Array
+    target_radius: Array | None = None
+    classes: bool | None = None
+
+    def has(self, need: str) -> bool:
+        """Tell whether there is such an array, or whether such a fact is known."""
+        return need in self.arrays or getattr(self, need, None) is not None
+
+    @cached_property
+    def kept(self) -> NDArray[np.bool_]:
+        """The trials that did not diverge, shape (T, S)."""
+        return np.asarray(self.arrays["diverged"] < 0)
+
+    def total(self, column: str) -> Array:
+        """Return a recorded sum over all averaged steps, shape (T, S)."""
+        return np.asarray(self._sums[..., self.columns.index(column)])
+
+    @cached_property
+    def _sums(self) -> Array:
+        return np.asarray(self.arrays["by_mode"].sum(axis=2))
+
+    def mean(self, column: str, over: str = "steps") -> Array:
+        """Return a recorded sum over its number of terms, shape (T, S); ``over`` is "measured" for what costs are part of."""
+        return ratio(self.total(column), self.total(over))
+
+    @cached_property
+    def horizon(self) -> int:
+        """To how many steps mean waits are restricted: the mean time between two switches, so that few are cut by the next."""
+        trials = len(self.arrays["switches"])
+        return max(1, int(trials * self.steps / (int(self.arrays["switches"].sum()) + trials)))
