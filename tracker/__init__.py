@@ -16,6 +16,16 @@ if TYPE_CHECKING:
     from tracker.convergence import Verdict, check_limit
     from tracker.runs import Run, Sweep, open_run, open_sweep, run, sweep
     from tracker.scenario import Scenario, ScenarioError, load, parse
+else:  # what a type checker must not see: it would take any name for granted
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "convergence": ["Verdict", "check_limit"],
+            "runs": ["Run", "Sweep", "open_run", "open_sweep", "run", "sweep"],
+            "scenario": ["Scenario", "ScenarioError", "load", "parse"],
+        },
+        modules=["chain", "limits", "references", "reports", "skew"],
+    )
 
 __version__ = "0.1.0"
 __all__ = [
@@ -37,12 +47,3 @@ __all__ = [
     "skew",
     "sweep",
 ]
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "convergence": ["Verdict", "check_limit"],
-        "runs": ["Run", "Sweep", "open_run", "open_sweep", "run", "sweep"],
-        "scenario": ["Scenario", "ScenarioError", "load", "parse"],
-    },
-    modules=["chain", "limits", "references", "reports", "skew"],
-)

@@ -20,6 +20,10 @@ def age_edges(a: ArrayLike) -> Ints:
     Ages 1 to 4 stand alone, where a dwell that is off by one shows; then bins double
     until 16 times the longest mean dwell. They depend on `a` alone, so that counts of
     different blocks and trials add up.
+
+    >>> from tracker import chain
+    >>> chain.age_edges([0.5])
+    array([ 1,  2,  3,  4,  5,  9, 17, 33])
     """
     exits = np.asarray(a, dtype=np.float64)
     if not np.any(exits > 0.0):
@@ -110,6 +114,14 @@ def count_dwells(
         X.
     trial : ndarray of int64, shape (S,), optional
         Gives all counts a leading axis of size `trials`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tracker import chain
+    >>> visits = np.array([0, 1]), np.array([3, 5]), np.array([True, False]), np.array([1, -1])
+    >>> chain.count_dwells(*visits, chain.age_edges([0.2]), modes=2).jumps.tolist()
+    [[0, 1], [0, 0]]
     """
     seen = length - ~completed
     owner = mode if trial is None else trial * modes + mode
@@ -162,7 +174,15 @@ class Estimate:
 
 
 def estimate(counts: DwellCounts, alpha: float, confidence: float = 0.95) -> Estimate:
-    """Estimate Q from the counts of a path, with intervals."""
+    """Estimate Q from the counts of a path, with intervals.
+
+    >>> import numpy as np
+    >>> from tracker import chain
+    >>> visits = np.array([0, 1]), np.array([4, 5]), np.array([True, False]), np.array([1, -1])
+    >>> counts = chain.count_dwells(*visits, chain.age_edges([0.2]), modes=2)
+    >>> chain.estimate(counts, alpha=0.5).Q_hat[0]  # one exit in four steps
+    array([-0.5,  0.5])
+    """
     n, exits = counts.steps, counts.completed
     with np.errstate(divide="ignore", invalid="ignore"):
         p = counts.jumps / n[..., None]
@@ -199,6 +219,13 @@ def rate_test(counts: DwellCounts, a: ArrayLike) -> Floats:
     """Does the chain leave each mode as often as the exit probabilities `a` say? p-values, shape (X,), nan without data.
 
     Two-sided binomial test of the exits among all steps; the hazard test with an estimated chance sees ages only.
+
+    >>> import numpy as np
+    >>> from tracker import chain
+    >>> visits = np.array([0, 1]), np.array([4, 5]), np.array([True, False]), np.array([1, -1])
+    >>> counts = chain.count_dwells(*visits, chain.age_edges([0.2]), modes=2)
+    >>> chain.rate_test(counts, [0.25, 0.25]).round(3)
+    array([1.   , 0.633])
     """
     from scipy.special import betainc, betaincc
 
@@ -229,6 +256,17 @@ def hazard_test(counts: DwellCounts, a: ArrayLike | None = None) -> HazardTest:
         Without a leading axis (`DwellCounts.pooled`).
     a : array_like, shape (X,), optional
         Exit probabilities; estimated from `counts` if not given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tracker import chain
+    >>> n = 400
+    >>> lengths = chain.dwell(np.random.default_rng(1).exponential(size=n), 0.5)
+    >>> visits = np.zeros(n, int), lengths, np.ones(n, bool), np.ones(n, int)
+    >>> counts = chain.count_dwells(*visits, chain.age_edges([0.5]), modes=2)
+    >>> bool(chain.hazard_test(counts).p_value[0] > 0.01)
+    True
     """
     from scipy.special import chdtrc
 

@@ -25,6 +25,12 @@ def problems(Q: ArrayLike, alpha: float | None = None) -> list[str]:
     Q : array_like, shape (X, X)
     alpha : float, optional
         Checked only if given.
+
+    Examples
+    --------
+    >>> from tracker import chain
+    >>> chain.problems([[-1.0, 2.0], [1.0, -1.0]])
+    ['Q[0] sums to 1, must be 0']
     """
     q = np.asarray(Q, dtype=np.float64)
     if q.ndim != 2 or q.shape[0] != q.shape[1] or q.size == 0:
@@ -54,24 +60,43 @@ def _generator_problems(q: Floats) -> list[str]:
 
 
 def validate(Q: ArrayLike, alpha: float | None = None) -> None:
-    """Raise ValueError with all `problems`, one per line."""
+    """Raise ValueError with all `problems`, one per line.
+
+    >>> from tracker import chain
+    >>> chain.validate([[-1.0, 1.0], [1.0, -1.0]], alpha=0.1)
+    """
     if found := problems(Q, alpha):
         raise ValueError("\n".join(found))
 
 
 def is_irreducible(Q: ArrayLike) -> bool:
-    """Whether every mode can be reached from every other."""
+    """Whether every mode can be reached from every other.
+
+    >>> from tracker import chain
+    >>> chain.is_irreducible([[-1.0, 1.0], [0.0, 0.0]])
+    False
+    """
     return bool(_reachable(np.asarray(Q, dtype=np.float64)).all())
 
 
 def exit_probability(Q: ArrayLike, alpha: float) -> Floats:
-    """a_i = alpha |q_ii|, shape (X,): the chance that a step leaves mode i."""
+    """a_i = alpha |q_ii|, shape (X,): the chance that a step leaves mode i.
+
+    >>> from tracker import chain
+    >>> chain.exit_probability([[-1.0, 1.0], [3.0, -3.0]], alpha=0.1)
+    array([0.1, 0.3])
+    """
     rates: Floats = np.abs(np.diag(np.asarray(Q, dtype=np.float64)))
     return np.minimum(alpha * rates, 1.0)  # at most ROUNDING above 1 if valid
 
 
 def transition_matrix(Q: ArrayLike, alpha: float) -> Floats:
-    """P = I + alpha Q, shape (X, X)."""
+    """P = I + alpha Q, shape (X, X).
+
+    >>> from tracker import chain
+    >>> chain.transition_matrix([[-1.0, 1.0], [2.0, -2.0]], alpha=0.25).tolist()
+    [[0.75, 0.25], [0.5, 0.5]]
+    """
     off = alpha * _off_diagonal(np.asarray(Q, dtype=np.float64))
     return off + np.diag(1.0 - exit_probability(Q, alpha))
 
@@ -80,6 +105,10 @@ def embedded_law(Q: ArrayLike) -> Floats:
     """Law of the next mode when one is left, q_ij / |q_ii|, shape (X, X).
 
     The row of an absorbing mode is 0.
+
+    >>> from tracker import chain
+    >>> chain.embedded_law([[-2.0, 1.0, 1.0], [1.0, -1.0, 0.0], [0.0, 1.0, -1.0]])[0]
+    array([0. , 0.5, 0.5])
     """
     off = _off_diagonal(np.asarray(Q, dtype=np.float64))
     leaving = off.sum(axis=1, keepdims=True)
@@ -93,6 +122,12 @@ def stationary_law(Q: ArrayLike) -> Floats:
     ------
     ValueError
         If there are several, because the chain has several closed classes.
+
+    Examples
+    --------
+    >>> from tracker import chain
+    >>> chain.stationary_law([[-1.0, 1.0], [3.0, -3.0]])
+    array([0.75, 0.25])
     """
     q = np.asarray(Q, dtype=np.float64)
     reach = _reachable(q)
@@ -154,6 +189,12 @@ def dwell(exponential: ArrayLike, a: ArrayLike) -> Ints:
     -------
     ndarray of int64, shape (...)
         max(1, ceil(E / -log(1 - a))); 1 where a = 1, `NEVER` where a = 0.
+
+    Examples
+    --------
+    >>> from tracker import chain
+    >>> chain.dwell([0.1, 1.0, 3.0], 0.5)
+    array([1, 2, 5])
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         steps = np.ceil(np.asarray(exponential) / -np.log1p(-np.asarray(a)))
@@ -177,6 +218,12 @@ def next_mode(u: ArrayLike, cumulative: ArrayLike) -> Ints:
     ndarray of int64, shape (...)
         Never a mode of probability 0, whatever the rounding; -1 for a row without
         probability (an absorbing mode has no next one).
+
+    Examples
+    --------
+    >>> from tracker import chain
+    >>> chain.next_mode([0.1, 0.6], [0.0, 0.5, 1.0])
+    array([1, 2])
     """
     sums = np.asarray(cumulative, dtype=np.float64)
     total = sums[..., -1]

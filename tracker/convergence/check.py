@@ -91,6 +91,14 @@ def check_limit(
         For what has no limit here: a random skew, a schedule, interventions, a sweep.
     ValueError
         For an argument that makes no sense.
+
+    Examples
+    --------
+    >>> import tracker
+    >>> scenario = tracker.load("scenarios/example_a.toml")
+    >>> verdict = tracker.check_limit(scenario, resolution=0.5)
+    >>> verdict.limit_verdict, verdict.implementation_verdict
+    ('confirmed', 'confirmed')
     """
     delta = _checked_resolution(resolution)
     if trials is not None and trials < LEAST_TRIALS:

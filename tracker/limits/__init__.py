@@ -26,6 +26,22 @@ if TYPE_CHECKING:
     from tracker.limits.skew_gains import skew_gain, slow_skew_path
     from tracker.limits.stationary_moments import Unstable, stationary
     from tracker.limits.switched_stability import stability
+else:  # what a type checker must not see: it would take any name for granted
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "adaptive_ode": ["adaptive_path"],
+            "best_constant_step": ["best_step"],
+            "coupled_levels": ["coupled"],
+            "density_solvers": ["algorithm_density", "density"],
+            "exact_moments": ["algorithm_moments", "leading_error", "moments", "two_time"],
+            "gibbs_law": ["discretised_marginal", "gibbs_marginal"],
+            "regime_limits": ["regimes"],
+            "skew_gains": ["skew_gain", "slow_skew_path"],
+            "stationary_moments": ["Unstable", "stationary"],
+            "switched_stability": ["stability"],
+        },
+    )
 
 __all__ = [
     "Unstable",
@@ -46,18 +62,3 @@ __all__ = [
     "stationary",
     "two_time",
 ]
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "adaptive_ode": ["adaptive_path"],
-        "best_constant_step": ["best_step"],
-        "coupled_levels": ["coupled"],
-        "density_solvers": ["algorithm_density", "density"],
-        "exact_moments": ["algorithm_moments", "leading_error", "moments", "two_time"],
-        "gibbs_law": ["discretised_marginal", "gibbs_marginal"],
-        "regime_limits": ["regimes"],
-        "skew_gains": ["skew_gain", "slow_skew_path"],
-        "stationary_moments": ["Unstable", "stationary"],
-        "switched_stability": ["stability"],
-    },
-)

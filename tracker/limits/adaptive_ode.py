@@ -109,6 +109,16 @@ def adaptive_path(
         Increasing, from 0 on.
     bounds : pair of floats, optional
         Low and high bound of every S(i, j), i > j; S at time 0 is clipped into them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tracker import limits
+    >>> H = np.diag([4.0, 1.0])
+    >>> path = limits.adaptive_path(lambda x: H @ x, lambda x: H, [1.0, 1.0], [0.0], kappa=1.0, times=[0.0, 1.0])
+    >>> path.theta.round(4)
+    array([[1.    , 1.    ],
+           [0.035 , 0.3434]])
     """
     theta = np.atleast_1d(np.asarray(theta0, dtype=np.float64))
     at = np.atleast_1d(np.asarray(times, dtype=np.float64))

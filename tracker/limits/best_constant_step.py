@@ -72,6 +72,13 @@ def best_step(scenario: Scenario, sampler: str) -> BestStep:
     ------
     ValueError
         Where no step is the best: the error still falls towards epsilon = 0, or no step is stable.
+
+    Examples
+    --------
+    >>> import tracker
+    >>> scenario = tracker.load("scenarios/example_a.toml")
+    >>> round(tracker.limits.best_step(scenario, "skewed").epsilon, 6)
+    0.140943
     """
     problem = read(scenario, sampler, "best_step")
     if problem.X == 1 or problem.alpha == 0.0:

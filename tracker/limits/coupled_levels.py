@@ -91,6 +91,14 @@ def coupled(
         For each level, independent from level to level.
     against : "next" or "limit"
         The partner of level n: level 2n, or the switched diffusion on cells of 1/(16 n).
+
+    Examples
+    --------
+    >>> import tracker
+    >>> scenario = tracker.load("scenarios/example_a.toml")
+    >>> found = tracker.limits.coupled(scenario, "skewed", lambda x, y: x * x, [1.0], [8], trials=50)
+    >>> found.mean.shape, bool((found.stderr < 0.1).all())
+    ((1, 1), True)
     """
     return coupled_together(scenario, sampler, [f], times, levels, trials, against=against, seed=seed)[0]
 

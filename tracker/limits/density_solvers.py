@@ -61,6 +61,14 @@ def density(
     ------
     ValueError
         For what is out of reach; the message says what to use instead.
+
+    Examples
+    --------
+    >>> import tracker
+    >>> wells = tracker.load("scenarios/example_b.toml")
+    >>> law = tracker.limits.density(wells, "classical", [1.0], method="spectral")
+    >>> law.cdf([-1.0, 0.0, 1.0]).round(6)
+    array([[0.100238, 0.439765, 0.848103]])
     """
     field = density_field(scenario, sampler, "density")
     refuse_no_density(field)
@@ -82,6 +90,13 @@ def algorithm_density(scenario: Scenario, sampler: str, steps: ArrayLike, box: A
     ------
     ValueError
         For what is out of reach; the message says what to use instead.
+
+    Examples
+    --------
+    >>> import tracker
+    >>> wells = tracker.load("scenarios/example_b.toml")
+    >>> tracker.limits.algorithm_density(wells, "classical", [4]).cdf([0.0]).round(6)
+    array([[0.462895]])
     """
     field = density_field(scenario, sampler, "algorithm_density")
     at = increasing(steps, "steps")

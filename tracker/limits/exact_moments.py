@@ -68,7 +68,14 @@ def fields(problem: SwitchedQuadratic, v: Array) -> dict[str, Any]:
 
 
 def moments(scenario: Scenario, sampler: str, times: ArrayLike) -> Moments:
-    """Return the moments of the switched diffusion at ``times``."""
+    """Return the moments of the switched diffusion at ``times``.
+
+    >>> import tracker
+    >>> scenario = tracker.load("scenarios/example_a.toml")
+    >>> tracker.limits.moments(scenario, "skewed", [0.5, 1.0]).mean.round(6)
+    array([[ 0.542489, -0.19246 ],
+           [ 0.208805, -0.219532]])
+    """
     problem = read(scenario, sampler, "moments")
     t = checked_times(times)
     v = moment_system.flow(problem, t.ravel(), moment_system.start(problem))
@@ -76,7 +83,13 @@ def moments(scenario: Scenario, sampler: str, times: ArrayLike) -> Moments:
 
 
 def algorithm_moments(scenario: Scenario, sampler: str, steps: ArrayLike) -> Moments:
-    """Return the moments of the algorithm after each number of ``steps``, gradient noise included."""
+    """Return the moments of the algorithm after each number of ``steps``, gradient noise included.
+
+    >>> import tracker
+    >>> scenario = tracker.load("scenarios/example_a.toml")
+    >>> tracker.limits.algorithm_moments(scenario, "skewed", 64).mean.round(6)
+    array([ 0.206357, -0.220363])
+    """
     problem = read(scenario, sampler, "algorithm_moments")
     k = _checked_steps(steps)
     v = moment_system.walk(problem, k.ravel(), moment_system.start(problem))
@@ -89,6 +102,14 @@ def two_time(scenario: Scenario, sampler: str, t1: float, t2: float, of: Law = "
     Notes
     -----
     From t1 on, p and mu are propagated from p_i = mu_i,a(t1) and mu_i = Pi_i(t1)[a, :], for each coordinate a.
+
+    Examples
+    --------
+    >>> import tracker
+    >>> scenario = tracker.load("scenarios/example_a.toml")
+    >>> tracker.limits.two_time(scenario, "skewed", 0.5, 1.0).round(4)
+    array([[ 0.4169, -0.305 ],
+           [-0.0369,  0.2268]])
     """
     check_law(of)
     problem = read(scenario, sampler, "two_time")
@@ -109,6 +130,11 @@ def leading_error(scenario: Scenario, sampler: str, time: ArrayLike) -> Moments:
 
     Up to 130 unknowns, X (1 + N + N^2) of them, it is right to 1e-6 where curvatures or alpha / epsilon are as large as 1e6;
     beyond, the digits of the square of that number are lost. How it is computed is in ``derivative``.
+
+    >>> import tracker
+    >>> scenario = tracker.load("scenarios/example_a.toml")
+    >>> tracker.limits.leading_error(scenario, "skewed", 1.0).mean.round(4)
+    array([-0.1537, -0.0522])
     """
     problem = read(scenario, sampler, "leading_error")
     t = checked_times(time)

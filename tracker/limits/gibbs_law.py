@@ -46,6 +46,15 @@ def gibbs_marginal(mode: Mode, beta: float, coordinate: int) -> Marginal:
     ------
     ValueError
         For what is out of reach, with the reason.
+
+    Examples
+    --------
+    >>> import tracker
+    >>> from tracker.scenario import build_modes
+    >>> scenario = tracker.load("scenarios/example_a.toml")
+    >>> law = tracker.limits.gibbs_marginal(build_modes(scenario)[0], beta=2.0, coordinate=0)
+    >>> round(float((law.points * law.density).sum() / law.density.sum()), 6)  # the minimum
+    1.0
     """
     if not np.isfinite(beta):
         raise ValueError('beta = "inf" leaves no temperature, so no Gibbs law')
@@ -104,6 +113,16 @@ def discretised_marginal(mode: Mode, S: Array, epsilon: float, beta: float, coor
     ------
     ValueError
         If the cost is not quadratic or the step not stable.
+
+    Examples
+    --------
+    >>> import tracker
+    >>> from tracker.scenario import build_modes
+    >>> scenario = tracker.load("scenarios/example_a.toml")
+    >>> S = tracker.skew.from_pairs([0.7], 2)
+    >>> law = tracker.limits.discretised_marginal(build_modes(scenario)[0], S, 1 / 64, 2.0, 0)
+    >>> round(float((law.points * law.density).sum() / law.density.sum()), 6)
+    1.0
     """
     bowl = as_quadratic(mode.cost)
     if bowl is None:

@@ -52,6 +52,12 @@ def regimes(scenario: Scenario, sampler: str, horizon: float, ratio: float | Non
     ``ratio`` is that of the switched limit. By default it is alpha / epsilon where that is within a factor 5 of 1. Further away
     it is 1: a diffusion whose ratio goes along with epsilon to 0 or inf would be near the algorithm in every regime, and
     would tell none of them apart.
+
+    >>> import tracker
+    >>> scenario = tracker.load("scenarios/example_a.toml")
+    >>> distance = tracker.limits.regimes(scenario, "skewed", horizon=1.0).distance
+    >>> min(distance, key=distance.get)
+    'switched'
     """
     problem = read(scenario, sampler, "regimes")
     if ratio is None:

@@ -45,13 +45,25 @@ class SkewGain:
 
 
 def skew_gain(scenario: Scenario, sampler: str, of: Law = "limit") -> SkewGain:
-    """Return J(S) and E[g'D] at the sampler's S, which is S_0 for ``hessian``; raises ``Unstable`` where there is no J."""
+    """Return J(S) and E[g'D] at the sampler's S, which is S_0 for ``hessian``; raises ``Unstable`` where there is no J.
+
+    >>> import tracker
+    >>> scenario = tracker.load("scenarios/example_a.toml")
+    >>> tracker.limits.skew_gain(scenario, "skewed").gradient.round(6)
+    array([0.19103])
+    """
     check_law(of)
     return _gain(read(scenario, sampler, "skew_gain", at_given_skew=True), of)
 
 
 def slow_skew_path(scenario: Scenario, sampler: str, times: ArrayLike, of: Law = "limit") -> Array:
-    """Return S at the slow times tau, shape (..., N, N), along dS/d tau = -dJ/dS from the sampler's S, within its bounds if any."""
+    """Return S at the slow times tau, shape (..., N, N), along dS/d tau = -dJ/dS from the sampler's S, within its bounds if any.
+
+    >>> import tracker
+    >>> scenario = tracker.load("scenarios/example_a.toml")
+    >>> tracker.limits.slow_skew_path(scenario, "skewed", [0.0, 1.0])[:, 1, 0].round(4)
+    array([0.7  , 0.528])
+    """
     check_law(of)
     problem = read(scenario, sampler, "slow_skew_path", at_given_skew=True)
     keys = next(keys for keys in scenario.samplers if keys.name == sampler)

@@ -71,6 +71,13 @@ def stationary(scenario: Scenario, sampler: str, of: Law = "algorithm") -> Stati
     ------
     Unstable
         If the law is not mean-square stable.
+
+    Examples
+    --------
+    >>> import tracker
+    >>> scenario = tracker.load("scenarios/example_a.toml")
+    >>> round(float(tracker.limits.stationary(scenario, "skewed").mean_square_error), 6)
+    1.992427
     """
     check_law(of)
     problem = read(scenario, sampler, "stationary")

@@ -70,6 +70,14 @@ def stability(scenario: Scenario, sampler: str) -> Stability:
     ------
     ValueError
         Where theory does not cover it: costs that are not quadratic, an S that moves.
+
+    Examples
+    --------
+    >>> import tracker
+    >>> scenario = tracker.load("scenarios/example_a.toml")
+    >>> found = tracker.limits.stability(scenario, "skewed")
+    >>> round(found.radius, 6), round(found.abscissa, 6)
+    (0.962815, -2.412697)
     """
     problem = read(scenario, sampler, "stability")
     with np.errstate(over="ignore"), threadpool_limits(1, user_api="blas"):

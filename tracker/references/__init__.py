@@ -21,6 +21,21 @@ if TYPE_CHECKING:
         exact_ranks,
         sampled_ranks,
     )
+else:  # what a type checker must not see: it would take any name for granted
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "exact_posterior": ["Posterior", "posterior"],
+            "metropolis_hastings": ["Draws", "metropolis"],
+            "simulation_based_calibration": [
+                "Calibration",
+                "calibration",
+                "draw_problems",
+                "exact_ranks",
+                "sampled_ranks",
+            ],
+        },
+    )
 
 __all__ = [
     "Calibration",
@@ -33,11 +48,3 @@ __all__ = [
     "posterior",
     "sampled_ranks",
 ]
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "exact_posterior": ["Posterior", "posterior"],
-        "metropolis_hastings": ["Draws", "metropolis"],
-        "simulation_based_calibration": ["Calibration", "calibration", "draw_problems", "exact_ranks", "sampled_ranks"],
-    },
-)

@@ -153,6 +153,13 @@ def posterior(scenario: Scenario, mode: int | str | None = None, beta: float = 1
         The mode's name or its place in the file, from 0; may be left out where there is one mode.
     beta : float
         The inverse temperature. With stored data and beta = 1 the law is the Bayesian posterior.
+
+    Examples
+    --------
+    >>> import tracker
+    >>> scenario = tracker.load("scenarios/example_a.toml")
+    >>> tracker.references.posterior(scenario, "one", beta=2.0).mean.round(6)
+    array([ 1., -1.])
     """
     place, cost = chosen_mode(scenario, mode)
     if not (np.isfinite(beta) and beta > 0.0):

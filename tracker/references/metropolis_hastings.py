@@ -161,6 +161,13 @@ def metropolis(
         Chain c uses the streams of trial c (``tracker.streams``): the same call gives the same draws.
     labels : bool
         Whether labels are exchanged now and then, where a cost has any.
+
+    Examples
+    --------
+    >>> import tracker
+    >>> scenario = tracker.load("scenarios/example_a.toml")
+    >>> tracker.references.metropolis(scenario, "one", 2.0, draws=20, chains=1).theta.shape
+    (1, 20, 2)
     """
     _, cost = chosen_mode(scenario, mode)
     for name, count in (("draws", draws), ("thin", thin), ("chains", chains)):

@@ -49,7 +49,13 @@ class Calibration(NamedTuple):
 
 
 def draw_problems(scenario: Scenario, count: int, seed: int = 0) -> list[DataSet]:
-    """Draw ``count`` parameters from the prior of a scenario's first mode, and its number of observations from each."""
+    """Draw ``count`` parameters from the prior of a scenario's first mode, and its number of observations from each.
+
+    >>> import tracker
+    >>> scenario = tracker.load("scenarios/example_1.toml")
+    >>> [problem.truth.shape for problem in tracker.references.draw_problems(scenario, 2)]
+    [(2,), (2,)]
+    """
     keys, rng = scenario.modes[0], np.random.default_rng(seed)
     found = []
     for _ in range(count):
@@ -79,6 +85,12 @@ def sampled_ranks(problems: Sequence[DataSet], seed: int = 0, plant: Callable[[A
     """Return u of each data set and quantity, shape (count, N + 2), ranked among Metropolis-Hastings draws.
 
     ``plant`` may put a mistake into the cost that the sampler is given.
+
+    >>> import tracker
+    >>> from tracker import references
+    >>> problems = references.draw_problems(tracker.load("scenarios/example_1.toml", ["modes.*.horizon=2"]), 1)
+    >>> references.sampled_ranks(problems).shape
+    (1, 4)
     """
     rng = np.random.default_rng(seed)
     found = []
@@ -91,7 +103,14 @@ def sampled_ranks(problems: Sequence[DataSet], seed: int = 0, plant: Callable[[A
 
 
 def exact_ranks(problems: Sequence[DataSet], plant: Callable[[Any], Any] | None = None) -> Array:
-    """Return u of each data set and coordinate, shape (count, N): the exact distribution function at the truth."""
+    """Return u of each data set and coordinate, shape (count, N): the exact distribution function at the truth.
+
+    >>> import tracker
+    >>> from tracker import references
+    >>> problems = references.draw_problems(tracker.load("scenarios/example_1.toml", ["modes.*.horizon=2"]), 1)
+    >>> references.exact_ranks(problems).shape
+    (1, 2)
+    """
     found = []
     for truth, cost in problems:
         law = reduce(plant(cost) if plant is not None else cost, 1.0, truth)
@@ -100,7 +119,14 @@ def exact_ranks(problems: Sequence[DataSet], plant: Callable[[Any], Any] | None 
 
 
 def calibration(u: Array) -> Calibration:
-    """Test whether each column of ``u`` (count, quantities) is uniform."""
+    """Test whether each column of ``u`` (count, quantities) is uniform.
+
+    >>> import numpy as np
+    >>> from tracker import references
+    >>> evenly = (np.arange(200)[:, None] + 0.5) / 200
+    >>> bool(references.calibration(evenly).p_value > 0.05)
+    True
+    """
     n = len(u)
     x = ndtri(np.clip(u, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg))
     location = 2.0 * ndtr(-np.abs(x.sum(axis=0)) / np.sqrt(n))

@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from tracker.reports.notebook import run_html, scenario_html, sweep_html
     from tracker.reports.run_page import write_run_page
     from tracker.reports.sweep_page import write_sweep_page
+else:  # what a type checker must not see: it would take any name for granted
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "limit_page": ["write_limit_page"],
+            "notebook": ["run_html", "scenario_html", "sweep_html"],
+            "run_page": ["write_run_page"],
+            "sweep_page": ["write_sweep_page"],
+        },
+    )
 
 __all__ = ["run_html", "scenario_html", "sweep_html", "write_limit_page", "write_run_page", "write_sweep_page"]
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "limit_page": ["write_limit_page"],
-        "notebook": ["run_html", "scenario_html", "sweep_html"],
-        "run_page": ["write_run_page"],
-        "sweep_page": ["write_sweep_page"],
-    },
-)

@@ -56,6 +56,16 @@ def open_run(path: str | Path, scenario: Scenario | None = None, plugins: Sequen
     ------
     CorruptRun
         If anything in it is missing, damaged or not finished.
+
+    Examples
+    --------
+    >>> import tempfile, tracker
+    >>> scenario = tracker.load("scenarios/example_a.toml", ["trials=2", "steps=8"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = tracker.run(scenario, folder + "/run")
+    ...     again = tracker.open_run(folder + "/run")
+    >>> again.summary["hash"] == run.summary["hash"]
+    True
     """
     given = Path(path)
     path = resolved(given)

@@ -92,6 +92,13 @@ def run(
         If nothing answers at the address of a Dask cluster.
     NothingComputed
         If every shard failed. Shards that fail three times are otherwise left out: ``summary["failed"]`` names them.
+
+    Examples
+    --------
+    >>> import tracker
+    >>> run = tracker.run(tracker.load("scenarios/example_a.toml", ["trials=2", "steps=8"]))
+    >>> [row["name"] for row in run.summary["samplers"]], run.dataset.sizes["trial"]
+    (['skewed', 'frozen', 'oracle'], 2)
     """
     if scenario.sweep:
         raise ValueError("a scenario with [sweep] stands for many runs: run its points one by one")

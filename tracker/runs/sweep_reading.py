@@ -46,6 +46,17 @@ def open_sweep(path: str | Path, scenario: Scenario | None = None, *, plugins: S
     ------
     CorruptRun
         If anything in it is missing, damaged or not finished.
+
+    Examples
+    --------
+    >>> import tempfile, tracker
+    >>> settings = ["trials=2", "steps=8", "sweep={'chain.alpha' = [0.01, 0.02]}"]
+    >>> scenario = tracker.load("scenarios/example_a.toml", settings)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = tracker.sweep(scenario, folder + "/sweep")
+    ...     again = tracker.open_sweep(folder + "/sweep")
+    >>> [outcome.state for outcome in again.outcomes]
+    ['complete', 'complete']
     """
     given = Path(path)
     path = resolved(given)

@@ -134,6 +134,14 @@ def sweep(
     ------
     RunExists, RunLocked, RunDiffers, CorruptRun
         If ``out`` cannot be used.
+
+    Examples
+    --------
+    >>> import tracker
+    >>> settings = ["trials=2", "steps=8", "sweep={'chain.alpha' = [0.01, 0.02]}"]
+    >>> found = tracker.sweep(tracker.load("scenarios/example_a.toml", settings))
+    >>> found.dataset["tracking_error"].dims
+    ('chain.alpha', 'sampler')
     """
     points = points_of(scenario)
     if not isinstance(executor, Executor):

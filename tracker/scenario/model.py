@@ -251,6 +251,12 @@ def parse(
 
     ``settings`` are changes ``"chain.alpha=1e-4"`` made before the check; data files are looked for in ``folder``;
     ``plugins`` names installed packages whose costs and samplers may be used: their code is run.
+
+    >>> import tracker
+    >>> from pathlib import Path
+    >>> text = Path("scenarios/example_a.toml").read_text()
+    >>> tracker.parse(text, settings=["chain.alpha=0.01"]).chain.alpha
+    0.01
     """
     from tracker.scenario.overrides import assigned
     from tracker.scenario.validation import checked
@@ -263,6 +269,11 @@ def parse(
 
 
 def load(path: str | Path, settings: Sequence[str] = (), plugins: Sequence[str] = ()) -> Scenario:
-    """Return the scenario in a file; see ``parse``."""
+    """Return the scenario in a file; see ``parse``.
+
+    >>> import tracker
+    >>> tracker.load("scenarios/example_a.toml", ["trials=4"]).trials
+    4
+    """
     path = Path(path)
     return parse(toml_text.read(path), path.name, settings, path.parent, plugins)

@@ -23,12 +23,22 @@ STABLE = 1.0 - 1e-12  # beyond this radius a Lyapunov solve is noise
 
 
 def spectral_gap(H: ArrayLike, S: ArrayLike) -> float:
-    """Smallest real part of the eigenvalues of (I + S) H."""
+    """Smallest real part of the eigenvalues of (I + S) H.
+
+    >>> from tracker import skew
+    >>> skew.spectral_gap([[4.0, 0.0], [0.0, 1.0]], [[0.0, -1.0], [1.0, 0.0]])
+    2.5
+    """
     return float(_eigenvalues(H, S).real.min())
 
 
 def contraction(H: ArrayLike, S: ArrayLike, epsilon: float) -> float:
-    """Spectral radius of I - epsilon (I + S) H."""
+    """Spectral radius of I - epsilon (I + S) H.
+
+    >>> from tracker import skew
+    >>> skew.contraction([[4.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]], epsilon=0.25)
+    0.75
+    """
     return float(np.abs(1.0 - epsilon * _eigenvalues(H, S)).max())
 
 
@@ -42,6 +52,12 @@ def stability_limit(H: ArrayLike, S: ArrayLike) -> float:
     X <- B X B' + const, whose radius is contraction^2: stability in mean square
     is the same condition.  Where each step has a Hessian of its own, see
     `independent_limit` and `cyclic_limit`.
+
+    Examples
+    --------
+    >>> from tracker import skew
+    >>> skew.stability_limit([[4.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]])
+    0.5
     """
     values = _eigenvalues(H, S)
     least = _least(values)
@@ -69,6 +85,12 @@ def independent_limit(hessians: ArrayLike, S: ArrayLike) -> float:
     The covariance obeys X <- X - epsilon (A X + X A') + epsilon^2 E[B X B'], B = (I + S) h and A = E B. The map keeps
     the cone of covariances, so its radius is an eigenvalue, and it reaches 1 where A X + X A' = epsilon E[B X B'] has a
     solution X in the cone: at epsilon = 1 / radius of L^-1 E, where L X = A X + X A' and E X = E[B X B'].
+
+    Examples
+    --------
+    >>> from tracker import skew
+    >>> round(skew.independent_limit([[[1.0]], [[3.0]]], [[0.0]]), 12)  # 2 E h / E h^2
+    0.8
     """
     from scipy.linalg import solve_continuous_lyapunov
 
@@ -107,6 +129,12 @@ def cyclic_limit(hessians: ArrayLike, S: ArrayLike) -> float:
     ----------
     hessians : array_like, shape (n, N, N)
         They come one after the other, again and again. With additive noise mean-square stability is the same condition.
+
+    Examples
+    --------
+    >>> from tracker import skew
+    >>> round(skew.cyclic_limit([[[1.0]], [[3.0]]], [[0.0]]), 6)  # (1 - e)(1 - 3e) = 1
+    1.333333
     """
     B = _drifts(hessians, S)
     low = stability_limit(B.mean(axis=0), np.zeros(B.shape[1:])) / SCANNED
@@ -164,6 +192,12 @@ def stationary_covariance(
     theta' = theta - epsilon (I + S)(H theta + xi) + sqrt(2 epsilon / beta) w, so
     X = B X B' + (2 epsilon / beta) I + epsilon^2 M noise M' with M = I + S and
     B = I - epsilon M H.
+
+    Examples
+    --------
+    >>> from tracker import skew
+    >>> skew.stationary_covariance([[2.0]], [[0.0]], epsilon=0.5, beta=1.0)
+    array([[1.]])
     """
     from scipy.linalg import solve_discrete_lyapunov
 

@@ -15,12 +15,22 @@ SYMMETRY = 1e-10  # relative asymmetry of H that is still put down to rounding
 
 
 def pairs(N: int) -> NDArray[np.int64]:
-    """Index pairs (i, j), i > j, in the order of every per-pair array; shape (P, 2)."""
+    """Index pairs (i, j), i > j, in the order of every per-pair array; shape (P, 2).
+
+    >>> from tracker import skew
+    >>> skew.pairs(3).tolist()
+    [[1, 0], [2, 0], [2, 1]]
+    """
     return np.column_stack(np.tril_indices(N, -1)).astype(np.int64)
 
 
 def basis(i: int, j: int, N: int) -> Matrix:
-    """E_ij = e_i e_j' - e_j e_i', shape (N, N): the derivative of S in S(i, j)."""
+    """E_ij = e_i e_j' - e_j e_i', shape (N, N): the derivative of S in S(i, j).
+
+    >>> from tracker import skew
+    >>> skew.basis(1, 0, 2).tolist()
+    [[0.0, -1.0], [1.0, 0.0]]
+    """
     if i == j or not (0 <= i < N and 0 <= j < N):
         raise ValueError(f"pair: ({i}, {j}) must be two different indices from 0 to {N - 1}")
     E = np.zeros((N, N))
@@ -29,7 +39,12 @@ def basis(i: int, j: int, N: int) -> Matrix:
 
 
 def from_pairs(values: ArrayLike, N: int) -> Matrix:
-    """S = sum of values_p E_p over the pairs p; values : shape (P,), S : shape (N, N)."""
+    """S = sum of values_p E_p over the pairs p; values : shape (P,), S : shape (N, N).
+
+    >>> from tracker import skew
+    >>> skew.from_pairs([2.0], 2).tolist()
+    [[0.0, -2.0], [2.0, 0.0]]
+    """
     v = np.asarray(values, dtype=np.float64)
     if v.shape != (N * (N - 1) // 2,):
         raise ValueError(f"values: shape {v.shape} is not ({N * (N - 1) // 2},) for N = {N}")
@@ -39,13 +54,23 @@ def from_pairs(values: ArrayLike, N: int) -> Matrix:
 
 
 def to_pairs(S: ArrayLike) -> NDArray[np.float64]:
-    """Entries below the diagonal, shape (P,): the inverse of `from_pairs`."""
+    """Entries below the diagonal, shape (P,): the inverse of `from_pairs`.
+
+    >>> from tracker import skew
+    >>> skew.to_pairs([[0.0, -2.0], [2.0, 0.0]])
+    array([2.])
+    """
     matrix = square(S, "S")
     return matrix[np.tril_indices(len(matrix), -1)]
 
 
 def tridiagonal(values: ArrayLike) -> Matrix:
-    """S with S(i+1, i) = values_i and zero elsewhere; values : shape (N-1,)."""
+    """S with S(i+1, i) = values_i and zero elsewhere; values : shape (N-1,).
+
+    >>> from tracker import skew
+    >>> skew.to_pairs(skew.tridiagonal([1.0, 2.0]))
+    array([1., 0., 2.])
+    """
     v = np.asarray(values, dtype=np.float64)
     if v.ndim != 1:
         raise ValueError(f"values: shape {v.shape} is not (N-1,)")
@@ -53,13 +78,23 @@ def tridiagonal(values: ArrayLike) -> Matrix:
 
 
 def is_skew(S: ArrayLike) -> bool:
-    """Whether S = -S' holds exactly (not up to rounding; nan is not skew)."""
+    """Whether S = -S' holds exactly (not up to rounding; nan is not skew).
+
+    >>> from tracker import skew
+    >>> skew.is_skew([[0.0, -2.0], [2.0, 0.0]])
+    True
+    """
     matrix = square(S, "S")
     return bool(np.array_equal(matrix, -matrix.T))
 
 
 def clip(S: ArrayLike, lo: float, hi: float) -> Matrix:
-    """Entries below the diagonal clipped to [lo, hi], then mirrored: exactly skew."""
+    """Entries below the diagonal clipped to [lo, hi], then mirrored: exactly skew.
+
+    >>> from tracker import skew
+    >>> skew.clip([[0.0, -2.0], [2.0, 0.0]], -1.0, 1.0).tolist()
+    [[0.0, -1.0], [1.0, 0.0]]
+    """
     if not lo <= hi:
         raise ValueError(f"skew_bounds: [{lo}, {hi}] is empty")
     return mirrored(np.tril(np.clip(square(S, "S"), lo, hi), -1))
