@@ -14,11 +14,11 @@ from pathlib import Path
 import psutil
 import pytest
 from faults import kept_entries, wait_until
+from worlds import ROOT, SCENARIOS
 
 import tracker
 from tracker.cli import signals
 
-ROOT = Path(__file__).parents[2]
 SETTINGS = ("trials=24", "steps=1_000_000", "record_every=100_000", "chain.alpha=0.02", 'chain.initial="stationary"')
 ALL = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # what is sent, how often 0.15 s apart, and whether to all processes of the group, as a terminal does
@@ -59,7 +59,7 @@ def send(process: subprocess.Popen[str], number: int, times: int = 1, *, group: 
 
 @pytest.fixture(scope="module")
 def expected() -> str:
-    text = (ROOT / "scenarios" / "example_a.toml").read_text()
+    text = (SCENARIOS / "example_a.toml").read_text()
     return str(tracker.run(tracker.parse(text, settings=SETTINGS), executor=2).summary["hash"])
 
 
@@ -87,7 +87,7 @@ def test_storms_of_signals_end_a_run_with_130_and_one_line(engine: str, expected
 
 
 def _text() -> str:
-    return (ROOT / "scenarios" / "example_a.toml").read_text()
+    return (SCENARIOS / "example_a.toml").read_text()
 
 
 HANGS = """

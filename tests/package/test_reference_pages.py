@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
-from pathlib import Path
 from types import ModuleType
 
 import pytest
+from worlds import ROOT
 
 from tracker.engine.arrays import ARRAYS
 from tracker.metrics.table import METRICS
 from tracker.samplers import SAMPLERS
 from tracker.samplers.langevin import LangevinKeys
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = ROOT / "docs"
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,7 @@ import numpy as np
 import pytest
 from faults import FailingDisk, Killings, disk, flipped, kept_entries, wait_until, zygote
 from typer.testing import CliRunner
+from worlds import SCENARIOS
 
 import tracker
 from tracker.cli import app
@@ -49,9 +50,8 @@ from tracker.runs.run_status import status_of
 from tracker.runs.shard_schedule import Schedule
 from tracker.runs.workers import Task
 
-ROOT = Path(__file__).parents[2]
 SHORT = ("trials=6", "steps=400", "record_every=20", "burn_in=50", "chain.alpha=0.02", 'chain.initial="stationary"')
-SCENARIO = tracker.parse((ROOT / "scenarios" / "example_a.toml").read_text(), settings=SHORT)
+SCENARIO = tracker.parse((SCENARIOS / "example_a.toml").read_text(), settings=SHORT)
 TINY = SCENARIO.replace(trials=2, steps=40, burn_in=0)
 PROBLEM = simulate.prepare(SCENARIO)
 FINISHED = ["manifest.json", "result.nc", "scenario.toml", "summary.json"]
