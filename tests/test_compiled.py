@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from decimal import Decimal, localcontext
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
+import numba
 import numpy as np
 import pytest
 
@@ -143,11 +147,54 @@ def test_the_promise_is_believed():
     assert read_back(shared, shared) == (2.0, 1.0)
 
 
-def test_an_unknown_numba_compiles_helpers_its_own_way(monkeypatch):
-    assert deferred.part_options()["pipeline_class"] is deferred.PartCompiler
-    assert deferred.part_options(disjoint=True)["pipeline_class"] is deferred.DisjointPartCompiler
-    monkeypatch.setitem(deferred._NEEDED, deferred.Part, ("a_name_that_numba_has_dropped",))
-    assert "pipeline_class" not in deferred.part_options(disjoint=True)
+TINY = """
+import sys
+{before}
+import tracker
+from tracker.compiled import numba_options
+settings = ["trials=2", "steps=16", "record_every=8", "chain.alpha=0.2"]
+run = tracker.run(tracker.load("scenarios/example_a.toml", settings), executor=1)
+print(run.summary["hash"], "pipeline_class" in numba_options.helper_options())
+"""
+MOVED = "sys.modules['tracker.compiled.deferred'] = None"  # as if numba had lost a name that it imports
+
+
+def test_whatever_becomes_of_numba_the_numbers_are_the_same():
+    """Compiled as parts, numba's own way by the switch, and so where what reaches into numba cannot be imported."""
+    usual, plain, moved = (
+        subprocess.Popen(
+            [sys.executable, "-c", TINY.format(before=before)],
+            cwd=ROOT,
+            env={**os.environ, **variables},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for before, variables in (("", {}), ("", {"TRACKER_PLAIN_NUMBA": "1"}), (MOVED, {"TRACKER_CACHE_DIR": "off"}))
+    )
+    found = [process.communicate()[0].split() for process in (usual, plain, moved)]
+    assert [parts for _, parts in found] == ["True", "False", "False"]
+    assert len({hashed for hashed, _ in found}) == 1
+
+
+def test_a_numba_that_makes_no_parts_compiles_helpers_its_own_way(monkeypatch):
+    """Control: without the trial the same helper is not compiled at all."""
+    assert deferred.works()
+    monkeypatch.setattr(deferred.Part, "finalize", None)
+    deferred.works.cache_clear()
+    try:
+        assert not deferred.works()
+        assert numba.njit(lambda x: 1 + by_parts(x))(2.0) == 7.0
+        monkeypatch.setattr(deferred, "works", lambda: True)
+        with pytest.raises(TypeError, match="not callable"):
+            numba.njit(lambda x: 1 + by_parts(x))(2)
+    finally:
+        monkeypatch.undo()
+        deferred.works.cache_clear()
+
+
+@helper
+def by_parts(x):
+    return 3 * x
 
 
 # --- costs from outside

@@ -5,8 +5,9 @@ from __future__ import annotations
 import naive
 import numpy as np
 import pytest
+from numba.np.random import _constants
 
-from tracker import streams
+from tracker import streams, ziggurat
 from tracker.compiled import kernel
 from tracker.streams import (
     draw_bits,
@@ -163,3 +164,17 @@ def test_indices_are_fair(n):
     # control: 2 % of the draws moved from the last index to the first are found out
     biased = np.where((indices == n - 1) & (np.arange(draws) % 50 < max(1, n // 2)), 0, indices)
     assert chi_square(biased, n) < REJECT
+
+
+def test_the_tables_of_the_ziggurat_are_numbas_and_obey_their_law() -> None:
+    """Bits as numba has them; and by their own law: heights are exp(-x^2 / 2), and all layers have the same area."""
+    assert ziggurat.NORMAL_WIDTH.tobytes() == _constants.wi_double.tobytes()
+    assert ziggurat.NORMAL_HEIGHT.tobytes() == _constants.fi_double.tobytes()
+    assert ziggurat.NORMAL_QUICK.tobytes() == _constants.ki_double.tobytes()
+    tails = ziggurat.NORMAL_TAIL, ziggurat.NORMAL_TAIL_INVERSE
+    assert tails == (_constants.ziggurat_nor_r, _constants.ziggurat_nor_inv_r)
+    x, heights = ziggurat.NORMAL_WIDTH * 2.0**52, ziggurat.NORMAL_HEIGHT
+    np.testing.assert_allclose(heights[1:], np.exp(-0.5 * x[1:] ** 2), rtol=1e-12)
+    assert x[-1] == pytest.approx(ziggurat.NORMAL_TAIL, rel=1e-15)
+    areas = x[2:] * (heights[1:-1] - heights[2:])
+    np.testing.assert_allclose(areas, areas[-1], rtol=1e-11)

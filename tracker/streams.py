@@ -11,15 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.compiled import (
-    NORMAL_HEIGHT,
-    NORMAL_QUICK,
-    NORMAL_TAIL,
-    NORMAL_TAIL_INVERSE,
-    NORMAL_WIDTH,
-    helper,
-    kernel,
-)
+from tracker.compiled import helper, kernel
+from tracker.ziggurat import NORMAL_HEIGHT, NORMAL_QUICK, NORMAL_TAIL, NORMAL_TAIL_INVERSE, NORMAL_WIDTH
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -18,6 +18,7 @@ from platformdirs import user_cache_dir
 
 from tracker.compiled.cache_files import foreign
 from tracker.compiled.fingerprint import PACKAGE
+from tracker.compiled.numba_options import PLAIN
 
 CACHE_VARIABLE = "TRACKER_CACHE_DIR"
 STALE_AFTER_DAYS = 30
@@ -41,7 +42,7 @@ def cache_folder() -> Path | None:
     if setting == "off":
         return None
     parent = Path(setting or user_cache_dir("tracker", appauthor=False)).absolute()
-    folder = parent / f"kernels-{source_fingerprint()}"
+    folder = parent / f"kernels-{source_fingerprint()}{'-plain' if PLAIN else ''}"
     try:
         parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         reason = foreign(parent)
@@ -70,7 +71,7 @@ def source_fingerprint() -> str:
     """Hash everything that decides what machine code comes out: our sources, the compiler and its settings."""
     digest = hashlib.sha256(repr((numba.__version__, llvmlite.__version__, np.__version__)).encode())
     digest.update(repr(sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))).encode())
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in sorted([*PACKAGE.rglob("*.py"), PACKAGE / "ziggurat.txt"]):
         name = path.relative_to(PACKAGE)
         if name.parts[0] not in WITHOUT_KERNELS:
             digest.update(f"{name.as_posix()}\0".encode() + path.read_bytes() + b"\0")
