@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from tracker.cli import plain_warnings
-from tracker.compiled import cache_files, cache_folder, caching, checked_cache
+from tracker.compiled import cache_files, cache_folder, cache_with_digests, caching
 
 ROOT = Path(__file__).parents[1]
 
@@ -253,7 +253,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The folder is looked for again; what is said is kept."""
     said: list[str] = []
     monkeypatch.setattr(caching, "say", said.append)
-    monkeypatch.setattr(checked_cache, "say", said.append)
+    monkeypatch.setattr(cache_with_digests, "say", said.append)
     monkeypatch.setattr(caching, "cache_folder", cache_folder.__wrapped__)
     return said
 
@@ -291,14 +291,14 @@ def test_a_numba_that_has_changed_keeps_nothing_and_does_not_stop(tmp_path: Path
     def function() -> None: ...
 
     function.__module__ = "tracker.engine.loop"
-    cache = checked_cache.checked_cache(function, tmp_path)
+    cache = cache_with_digests.checked_cache(function, tmp_path)
     assert cache is not None
     assert cache.load_overload((), Changed()) is None
     cache.save_overload((), Changed())
     assert len(fresh) == 2
     assert list(tmp_path.iterdir()) == []
     function.__module__ = "somebody.else"
-    assert checked_cache.checked_cache(function, tmp_path) is None
+    assert cache_with_digests.checked_cache(function, tmp_path) is None
 
 
 def test_one_warning_in_a_process_in_the_programs_own_words(

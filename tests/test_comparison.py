@@ -68,7 +68,8 @@ def contradictory(base: tracker.Run) -> View:
 def test_the_forest_plot_is_on_the_side_of_the_difference(base: tracker.Run) -> None:
     view = contradictory(base)
     quantity = sampler_vs_sampler.quantities(view)[0]
-    first, second = quantity.values[:, 0], quantity.values[:, 1]
+    values = view.values(quantity.metric.key)
+    first, second = values[:, 0], values[:, 1]
     assert difference(second, first).estimate > 0.0
     assert sampler_vs_sampler.against(view, quantity, FIRST)[SECOND].estimate == pytest.approx(
         second.mean() / first.mean()

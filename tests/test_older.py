@@ -39,7 +39,7 @@ def test_what_it_did_not_measure_is_not_known(run: tracker.Run) -> None:
         assert all(part[key] is None for part in recovery["by_mode"] for key in part if key != "mode")
     assert run.summary["cost_every"] is None
     assert "older version" in run.summary["notes"][-1]
-    assert np.isnan(View(run).excess_cost).all()
+    assert np.isnan(View(run).values("excess_cost")).all()
 
 
 def test_its_page_status_and_export_are_made(run: tracker.Run, tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def test_what_is_infinite_or_not_known_is_drawn_as_such() -> None:
 def test_an_excess_cost_does_not_rest_on_records() -> None:
     few, many = viewed(plane(record_every=30)), viewed(plane())
     assert "excess costs" not in _diagnosed(few)
-    np.testing.assert_allclose(few.excess_cost, many.excess_cost, rtol=1e-12)
+    np.testing.assert_allclose(few.values("excess_cost"), many.values("excess_cost"), rtol=1e-12)
 
 
 def _diagnosed(view: View) -> str:

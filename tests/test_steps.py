@@ -400,7 +400,7 @@ def test_every_column_of_a_sweep_is_its_own_key_of_the_summaries() -> None:
     """Each key has a number of its own; a point that failed has none."""
     sweep = swept(lambda *_: 1.0, {"chain.alpha": [0.001, 0.002, 0.003]}, broken={1: 3, 2: 0})
     keys = {"median": 7.0, "already": 0.2, "low": 5.0, "high": 12.0, "censored": 0.1, "mean": 8.0}
-    metrics = ("tracking_error", "mean_square_error", "excess_cost", "inside_target")
+    metrics = ("tracking_error", "mean_square_error", "excess_cost", "regret", "accuracy", "inside_target")
     averages = {name: {"mean": 20.0 + n, "stderr": 0.5 + n} for n, name in enumerate(metrics)}
     averages["recovery_mean"] = {"mean": 8.0, "stderr": 0.3}
     for outcome in sweep.outcomes:

@@ -24,8 +24,8 @@ import numpy as np
 from numba.extending import register_jitable
 
 from tracker.compiled.borrowing import borrow
+from tracker.compiled.cache_with_digests import checked_cache
 from tracker.compiled.caching import cache_folder, source_fingerprint
-from tracker.compiled.checked_cache import checked_cache
 from tracker.compiled.generics import from_outside, generic, implementation_hash, kinds_in
 from tracker.compiled.numba_options import OPTIONS, helper_options
 

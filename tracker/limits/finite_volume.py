@@ -157,16 +157,15 @@ def solve(field: Field, box: Array, cells: int, times: Array) -> Array:
     return np.array(out)
 
 
-def trimmed(field: Field, box: Array, horizon: float, widenings: int = WIDENINGS) -> Array:
+def trimmed(field: Field, box: Array, horizon: float) -> Array:
     """Return the part of the box outside of which a coarse solution never has mass, a little more on each side.
 
-    A box that the coarse solution fills is widened first, at most so many times. Strong skew smears cells so coarse, and they
-    then fill any box: whoever looks at the edge of the true law later asks for no widening. What comes out does not depend on
-    the cells asked for later.
+    A box that the coarse solution fills is widened first, at most WIDENINGS times. What comes out does not depend on the cells
+    asked for later.
     """
     times = horizon * np.array([0.0, 0.01, 0.03, 0.1, 0.3, 1.0])
     cells, inner = TRIM_CELLS[len(box)], tuple(range(1, len(box) + 1))
-    for left in range(widenings, -1, -1):
+    for left in range(WIDENINGS, -1, -1):
         law = solve(field, box, cells, times).sum(axis=1)
         marginals = [law.sum(axis=tuple(b for b in inner if b != a)) for a in inner]
         masses = [m / m.sum(axis=1, keepdims=True) for m in marginals]
