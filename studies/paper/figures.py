@@ -14,11 +14,10 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
     from studies.paper.numbers import Experiment, Measured
+    from tracker.array_types import Array
 
-    Array = NDArray[np.float64]
 
 LABELS = {
     "classical": "classical",

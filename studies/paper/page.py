@@ -18,12 +18,10 @@ from tracker.reports.exhibit import Exhibit, Section, Shown, Table, Verdict
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from studies.paper.numbers import Check, Numbers
+    from tracker.array_types import Array
     from tracker.scenario import Scenario
 
-    Array = NDArray[np.float64]
 
 TITLE = "The paper's examples, with exact truth and controls"
 SUBTITLE = (

@@ -18,12 +18,10 @@ from tracker.reports.sweep_axes import is_choice, ticks
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.runs.sweep_points import Axis
     from tracker.runs.sweep_running import Outcome, Sweep
 
-    Array = NDArray[np.float64]
     World = tuple[tuple[Axis, int], ...]
 
 

@@ -16,11 +16,10 @@ from tracker.reports.style import COLOURS, LINES, MARKERS, MUTED, figure, legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
+    from tracker.array_types import Array
     from tracker.convergence import Observable, Verdict
 
-    Array = NDArray[np.float64]
 
 MOST_LINES, MOST_BARS = 6, 3
 APART = 0.045  # in powers of two: bars of different statistics stand side by side

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from tracker.array_types import Array
 
 WIDTH = 4.7  # inches: a column of text; on a phone the letters are still readable
 INK, MUTED, RULE, PAPER = "#1f2328", "#57606a", "#d0d7de", "#ffffff"
@@ -227,7 +229,7 @@ def log_axis(ax: Axes) -> None:
     ax.xaxis.set_major_formatter(lambda x, _: short(x))
 
 
-def from_zero(ax: Axes, means: Iterable[NDArray[np.float64]]) -> None:
+def from_zero(ax: Axes, means: Iterable[Array]) -> None:
     """Let the y axis begin at 0; the wide bands of few trials do not set its other end, means do."""
     highest = max((float(np.nanmax(mean, initial=0.0)) for mean in means), default=0.0)
     top = ax.get_ylim()[1]

@@ -18,12 +18,11 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
+    from tracker.array_types import Array, Booleans
     from tracker.runs.sweep_points import Axis
     from tracker.runs.sweep_running import Sweep
 
-    Array = NDArray[np.float64]
 
 MAPS_IN_A_ROW = 3
 MOST_NUMBERED_CELLS = 42  # of a heat map, so that numbers have room
@@ -52,7 +51,7 @@ class SweepPicture(NamedTuple):
         found: Array = self.data[self.metric].sel(sampler=sampler).values
         return found
 
-    def troubled(self, sampler: str) -> NDArray[np.bool_]:
+    def troubled(self, sampler: str) -> Booleans:
         """Return where trials diverged, or the point failed."""
         diverged = self.data["diverged"].sel(sampler=sampler).values
         return ~(diverged == 0)

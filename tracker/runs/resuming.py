@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tracker.array_types import Array
     from tracker.engine.simulate import Problem
     from tracker.runs.array_shapes import Shapes
     from tracker.runs.manifest import Entry, Journal, Manifest
@@ -43,7 +44,7 @@ class Stored(NamedTuple):
     """A shard that a resumed run takes over."""
 
     arrays: dict[str, NDArray[Any]]
-    seconds: NDArray[np.float64]
+    seconds: Array
 
 
 def write_scenario(folder: Path, scenario: Scenario) -> None:

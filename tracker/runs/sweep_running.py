@@ -35,10 +35,9 @@ from tracker.runs.sweep_table import sweep_dataset
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     import xarray
-    from numpy.typing import NDArray
 
+    from tracker.array_types import Array
     from tracker.runs.run_result import Run
     from tracker.scenario import Scenario
 
@@ -59,8 +58,8 @@ class Outcome:
     state: str
     message: str = ""
     summary: Mapping[str, Any] | None = None
-    errors: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
-    squares: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
+    errors: Array | None = field(default=None, repr=False, compare=False)
+    squares: Array | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,10 @@ from tracker.scenario.step_warnings import FAST, SLOW
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
     from tracker.limits.switched_quadratic import SwitchedQuadratic
     from tracker.reports.run_view import View
 
-    Array = NDArray[np.float64]
 
 KEY, QUESTION = "regime", "Is the step right for the speed of the chain?"
 CURVE_POINTS = 60

@@ -17,12 +17,11 @@ from tracker.reports.style import INK, LONGEST_TITLE, MUTED, figure, legend, sho
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
+    from tracker.array_types import Array, Booleans
     from tracker.limits.gibbs_law import Marginal
     from tracker.reports.run_view import View
 
-    Array = NDArray[np.float64]
 
 KEY, QUESTION = "density", "Do they sample the law of each mode?"
 BINS = 60
@@ -145,7 +144,7 @@ def samples(view: View, name: str, x: int) -> Array:
     return np.asarray(values[:: max(1, -(-len(values) // MOST_SAMPLES))])
 
 
-def _here(view: View, name: str, x: int) -> NDArray[np.bool_]:
+def _here(view: View, name: str, x: int) -> Booleans:
     """Which records count, shape (T, R)."""
     n = view.index(name)
     here = (view.arrays["mode"] == x) & view.averaged & view.kept[:, n, np.newaxis] & (view.recorded > 0)

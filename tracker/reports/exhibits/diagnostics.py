@@ -18,11 +18,10 @@ from tracker.runs.step_sizes import LOOKED_AT, final_skews
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
+    from tracker.array_types import Array
     from tracker.reports.run_view import View
 
-    Array = NDArray[np.float64]
 
 KEY, QUESTION = "diagnostics", "Is anything wrong with the run?"
 SMALLEST = 1e-6  # of the axes

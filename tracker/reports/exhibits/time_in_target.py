@@ -16,12 +16,11 @@ from tracker.runs.summary import INSIDE, STEPS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
+    from tracker.array_types import Array
     from tracker.metrics.averages import Curve
     from tracker.reports.run_view import View
 
-    Array = NDArray[np.float64]
 
 KEY, QUESTION = "right-basin", "How much of the time are they in the right basin?"
 LABEL = "share of steps inside the target of the current mode"
