@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracker.metrics.averages import mean_interval, over_trials
-from tracker.reports.style import COLOURS, INK, LINES, MUTED, WIDTH, Look, figure, legend, log_axis
+from tracker.reports.figure_style import COLOURS, INK, LINES, MUTED, WIDTH, Look, figure, legend, log_axis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,8 @@ This room is the only one that imports numba. Everything marked here stays an or
 debugged, in the interpreter.
 
 - ``generic`` functions have one implementation per type of their first argument, a ``NamedTuple`` of parameters.
-  The type chooses the implementation in the interpreter and in compiled code alike.
+  The type chooses the implementation in the interpreter and in compiled code alike. ``generic_with_default``: the body of
+  the declaration serves every type that has none.
 - ``helper`` functions are called from kernels (``inlined``: at no cost; ``disjoint``: with arrays that do not overlap).
 - ``kernel`` functions are the compiled entry points.
 
@@ -23,10 +24,10 @@ import numba
 import numpy as np
 from numba.extending import register_jitable
 
-from tracker.compiled.borrowing import borrow
-from tracker.compiled.cache_with_digests import checked_cache
+from tracker.compiled.borrowed_arrays import borrow
 from tracker.compiled.caching import cache_folder, source_fingerprint
-from tracker.compiled.generics import from_outside, generic, implementation_hash, kinds_in
+from tracker.compiled.generics import from_outside, generic, generic_with_default, implementation_hash, kinds_in
+from tracker.compiled.numba_cache import checked_cache
 from tracker.compiled.numba_options import OPTIONS, helper_options
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ __all__ = [
     "disjoint",
     "from_outside",
     "generic",
+    "generic_with_default",
     "helper",
     "implementation_hash",
     "inlined",

@@ -16,7 +16,7 @@ import numba
 import numpy as np
 from platformdirs import user_cache_dir
 
-from tracker.compiled.cache_files import foreign
+from tracker.compiled.cache_files import reason_to_distrust
 from tracker.compiled.fingerprint import PACKAGE
 from tracker.compiled.numba_options import PLAIN
 
@@ -45,22 +45,22 @@ def cache_folder() -> Path | None:
     folder = parent / f"kernels-{source_fingerprint()}{'-plain' if PLAIN else ''}"
     try:
         parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        reason = foreign(parent)
+        reason = reason_to_distrust(parent)
         if reason is None:
             folder.mkdir(mode=0o700, exist_ok=True)
-            reason = "it is a link" if folder.is_symlink() else foreign(folder)
+            reason = "it is a link" if folder.is_symlink() else reason_to_distrust(folder)
         if reason is None:
             (folder / "used").touch()
     except OSError as error:
         reason = error.strerror or str(error)
     if reason is not None:
-        say(f"compiled code cannot be kept in {parent} ({reason}); set {CACHE_VARIABLE} to a folder of your own")
+        warn_once(f"compiled code cannot be kept in {parent} ({reason}); set {CACHE_VARIABLE} to a folder of your own")
         return None
     _forget_old(parent)
     return folder
 
 
-def say(line: str) -> None:
+def warn_once(line: str) -> None:
     """Warn once in a process, and not in the processes that it starts: they would all say the same."""
     if not _said and multiprocessing.parent_process() is None:
         _said.append(line)

@@ -93,6 +93,13 @@ def generic(declaration: Callable[P, R]) -> GenericFunction[P, R]:
     return GenericFunction(declaration)
 
 
+def generic_with_default(declaration: Callable[P, R]) -> GenericFunction[P, R]:
+    """Declare a generic function whose own body serves every type that has no implementation."""
+    function = GenericFunction(declaration)
+    function.register(object)(declaration)
+    return function
+
+
 def from_outside(value: Any) -> bool:
     """Tell whether an implementation from outside may serve ``value``, its own type's or an inherited one."""
     return any(map(_is_foreign, kinds_in(value)))

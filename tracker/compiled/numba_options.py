@@ -1,7 +1,7 @@
 """What is asked of numba, and less of it where numba has changed or ``TRACKER_PLAIN_NUMBA=1`` says so.
 
-Two things reach into numba: helpers that are compiled as parts (``deferred``) and arrays without reference counts
-(``borrowing``). Without them kernels take longer to compile and to run, and give the same numbers.
+Two things reach into numba: helpers that are compiled as parts (``helper_parts``) and arrays without reference counts
+(``borrowed_arrays``). Without them kernels take longer to compile and to run, and give the same numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def helper_options(*, disjoint: bool = False, inlined: bool = False) -> dict[str
         return OPTIONS
     options = {**OPTIONS, "no_cfunc_wrapper": True, **({"forceinline": True} if inlined else {})}
     try:
-        from tracker.compiled.deferred import DisjointPartCompiler, PartCompiler
+        from tracker.compiled.helper_parts import DisjointPartCompiler, PartCompiler
     except Exception:  # whatever has moved in numba
         return options
     return {**options, "pipeline_class": DisjointPartCompiler if disjoint else PartCompiler}

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tracker.baseline_names import BASELINES
 from tracker.engine.bins import AGE_BITS, bin_edges
 from tracker.formatting import counted, listed
 from tracker.metrics.estimates import Contender, trial_values, trial_waits
 from tracker.metrics.table import METRICS
-from tracker.names import BASELINES
-from tracker.reports.style import Look, looks
-from tracker.runs.step_sizes import steps_over_limits
+from tracker.reports.figure_style import Look, looks
+from tracker.runs.stability_of_steps import steps_over_limits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

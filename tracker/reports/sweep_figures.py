@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tracker.baseline_names import BASELINES
 from tracker.formatting import number
 from tracker.metrics.table import METRICS
-from tracker.names import BASELINES
 from tracker.reports.exhibit import Cell, Exhibit, Table
+from tracker.reports.figure_style import MUTED, PAPER, WIDTH, figure, legend, looks, names_below, shortened
 from tracker.reports.step_notes import at_steps
-from tracker.reports.style import MUTED, PAPER, WIDTH, figure, legend, looks, names_below, shortened
 from tracker.reports.sweep_axes import is_choice, is_geometric, positions, ticks
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tracker.formatting import number
 from tracker.reports.exhibit import Table
-from tracker.reports.style import INK
+from tracker.reports.figure_style import INK
 from tracker.reports.sweep_axes import positions
 from tracker.reports.sweep_figures import picture_of
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracker import chain as chain_statistics
+from tracker.baseline_names import FROZEN, ORACLE
 from tracker.engine.bins import WAIT_BITS, bin_edges
 from tracker.engine.loop import COLUMNS, CORRECT, ERROR, EXCESS, INSIDE, MEASURED, SQUARE, STEPS
 from tracker.jsonable import jsonable
@@ -15,10 +16,9 @@ from tracker.metrics.estimates import averages
 from tracker.metrics.measured_run import MeasuredRun
 from tracker.metrics.recovery import Waits, recovery
 from tracker.metrics.table import metrics_of
-from tracker.names import FROZEN, ORACLE
 from tracker.runs.manifest import FORMAT
 from tracker.runs.netcdf import array_hash
-from tracker.runs.step_sizes import steps_over_limits
+from tracker.runs.stability_of_steps import steps_over_limits
 from tracker.scenario import classifies, regimes
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from tracker.formatting import listed, number, plain
 from tracker.metrics.averages import Budget, mean_interval
 from tracker.reports.exhibit import Exhibit, Omitted, Table
-from tracker.reports.style import INK, MUTED, RULE, figure, legend, log_axis
+from tracker.reports.figure_style import INK, MUTED, RULE, figure, legend, log_axis
 from tracker.scenario.step_warnings import FAST, SLOW
 
 if TYPE_CHECKING:

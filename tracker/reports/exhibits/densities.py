@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tracker.baseline_names import BASELINES
 from tracker.formatting import listed, number
 from tracker.metrics.effective_size import effective_draws
 from tracker.metrics.wasserstein import w1, w1_quantile
-from tracker.names import BASELINES
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.exhibits.one_trial import has_twins
-from tracker.reports.style import INK, LONGEST_TITLE, MUTED, figure, legend, shortened, some
+from tracker.reports.figure_style import INK, LONGEST_TITLE, MUTED, figure, legend, shortened, some
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

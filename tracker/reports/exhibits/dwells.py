@@ -10,7 +10,7 @@ from tracker import chain
 from tracker.formatting import counted, interval, listed, number
 from tracker.metrics.multiple_tests import Family, family
 from tracker.reports.exhibit import Exhibit, Omitted, Table
-from tracker.reports.style import INK, MARKERS, figure, legend, log_axis, mode_colours
+from tracker.reports.figure_style import INK, MARKERS, figure, legend, log_axis, mode_colours
 
 if TYPE_CHECKING:
     from tracker.array_types import Array

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracker.baseline_names import FROZEN, ORACLE
 from tracker.formatting import number
 from tracker.metrics.averages import FEWEST, curve_over_trials, no_interval
-from tracker.names import FROZEN, ORACLE
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
-from tracker.reports.style import figure, legend, steps_axis
+from tracker.reports.figure_style import figure, legend, steps_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

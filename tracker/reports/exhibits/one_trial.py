@@ -10,7 +10,7 @@ from tracker.formatting import counted, number
 from tracker.metrics.averages import over_trials
 from tracker.metrics.table import metrics_of
 from tracker.reports.exhibit import Exhibit, Omitted, Table
-from tracker.reports.style import (
+from tracker.reports.figure_style import (
     INK,
     LONGEST_TITLE,
     MODES,

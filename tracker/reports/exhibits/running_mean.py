@@ -9,7 +9,7 @@ import numpy as np
 from tracker.formatting import number
 from tracker.metrics.averages import curve_over_trials, running_mean
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
-from tracker.reports.style import figure, from_zero, legend, log_axis
+from tracker.reports.figure_style import figure, from_zero, legend, log_axis
 
 if TYPE_CHECKING:
     from tracker.array_types import Array, Integers

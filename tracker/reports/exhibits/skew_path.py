@@ -11,7 +11,7 @@ from tracker.metrics.averages import curve_over_trials
 from tracker.metrics.skew_matrix import rms, share_at_bounds
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.exhibits.error_over_time import time_bins
-from tracker.reports.style import figure, from_zero, legend, steps_axis
+from tracker.reports.figure_style import figure, from_zero, legend, steps_axis
 
 if TYPE_CHECKING:
     from tracker.array_types import Integers

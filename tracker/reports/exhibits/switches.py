@@ -11,7 +11,7 @@ from tracker.metrics.after_switch import mean_per_step
 from tracker.metrics.averages import FEWEST, no_interval
 from tracker.metrics.recovery import mixed_survival
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
-from tracker.reports.style import RULE, figure, from_zero, legend, log_axis
+from tracker.reports.figure_style import RULE, figure, from_zero, legend, log_axis
 from tracker.runs.summary import ERROR, STEPS
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracker.baseline_names import FROZEN
 from tracker.formatting import listed, percent
 from tracker.metrics.after_switch import mean_per_step
 from tracker.metrics.averages import FEWEST, no_interval
-from tracker.names import FROZEN
 from tracker.reports.exhibit import Exhibit, Omitted, Table
-from tracker.reports.style import MARKERS, MODES, RULE, figure, legend, mode_colours, names_below, some
+from tracker.reports.figure_style import MARKERS, MODES, RULE, figure, legend, mode_colours, names_below, some
 from tracker.runs.summary import INSIDE, STEPS
 
 if TYPE_CHECKING:

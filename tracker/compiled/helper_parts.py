@@ -22,7 +22,7 @@ from numba.core.typed_passes import NativeLowering
 from numba.extending import register_jitable
 
 
-class Part(JITCodeLibrary):  # type: ignore[misc]
+class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
     """Intermediate code of a helper and of all that it calls, to be linked into a kernel."""
 
     def finalize(self) -> None:
@@ -37,13 +37,13 @@ class Part(JITCodeLibrary):  # type: ignore[misc]
 
 @register_pass(mutates_CFG=True, analysis_only=False)  # type: ignore[untyped-decorator]
 class PartLowering(NativeLowering):  # type: ignore[misc]
-    """Lower a helper to a ``Part``."""
+    """Lower a helper to a ``PartLibrary``."""
 
     _name = "part_lowering"
 
     def run_pass(self, state: Any) -> bool:
         """Lower, and tell numba where callers find the part."""
-        state.library = Part(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         super().run_pass(state)
         lowered = state["cr"]
@@ -59,7 +59,7 @@ class PartLowering(NativeLowering):  # type: ignore[misc]
 
 @register_pass(mutates_CFG=True, analysis_only=False)  # type: ignore[untyped-decorator]
 class DisjointPartLowering(PartLowering):
-    """Lower a helper to a ``Part`` and tell LLVM that what it writes is reached through one argument only."""
+    """Lower a helper to a ``PartLibrary`` and tell LLVM that what it writes is reached through one argument only."""
 
     _name = "disjoint_part_lowering"
 

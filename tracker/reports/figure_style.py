@@ -1,6 +1,6 @@
 """The look of figures: sizes, colours that follow the page, and one colour, line and marker for each sampler.
 
-Neutral colours are stand-ins: on the page they become the page's own (see ``drawing``), so that figures are legible in
+Neutral colours are stand-ins: on the page they become the page's own (see ``figure_files``), so that figures are legible in
 dark and in light. Samplers take the colours of Okabe and Ito, which stay apart for colour-blind readers; black is left
 out because it would vanish on a dark page.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker.names import FROZEN, ORACLE
+from tracker.baseline_names import FROZEN, ORACLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

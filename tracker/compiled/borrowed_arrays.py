@@ -24,26 +24,30 @@ def borrow(value: T) -> T:
     return value
 
 
-def _register_without_counts() -> None:
+def without_counts(context: Any, builder: Any, kind: Any, item: Any) -> Any:
+    """Return LLVM's ``item`` of the numba type ``kind`` with no owner in its arrays."""
     from numba.core import cgutils, types
-    from numba.core.imputils import impl_ret_borrowed
     from numba.np.arrayobj import make_array
 
-    def forget(context: Any, builder: Any, kind: Any, item: Any) -> Any:
-        if isinstance(kind, types.Array):
-            array = make_array(kind)(context, builder, item)
-            array.meminfo = cgutils.get_null_value(array.meminfo.type)
-            array.parent = cgutils.get_null_value(array.parent.type)
-            return array._getvalue()  # noqa: SLF001  (numba's own name)
-        if isinstance(kind, types.BaseTuple):  # type: ignore[attr-defined]
-            items = zip(kind.types, cgutils.unpack_tuple(builder, item, kind.count), strict=True)
-            return context.make_tuple(builder, kind, [forget(context, builder, *each) for each in items])
-        return item
+    if isinstance(kind, types.Array):
+        array = make_array(kind)(context, builder, item)
+        array.meminfo = cgutils.get_null_value(array.meminfo.type)
+        array.parent = cgutils.get_null_value(array.parent.type)
+        return array._getvalue()  # noqa: SLF001  (numba's own name)
+    if isinstance(kind, types.BaseTuple):  # type: ignore[attr-defined]
+        items = zip(kind.types, cgutils.unpack_tuple(builder, item, kind.count), strict=True)
+        return context.make_tuple(builder, kind, [without_counts(context, builder, *each) for each in items])
+    return item
+
+
+def _register_without_counts() -> None:
+    from numba.core import types
+    from numba.core.imputils import impl_ret_borrowed
 
     @lower_builtin(borrow, types.Any)  # type: ignore[untyped-decorator]
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         try:
-            return forget(context, builder, signature.args[0], arguments[0])
+            return without_counts(context, builder, signature.args[0], arguments[0])
         except Exception:  # whatever has moved in numba: with counts
             return impl_ret_borrowed(context, builder, signature.return_type, arguments[0])
 
