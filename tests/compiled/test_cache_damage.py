@@ -22,7 +22,7 @@ import pytest
 from worlds import ROOT
 
 from tracker.cli import plain_warnings
-from tracker.compiled import cache_files, cache_folder, cache_with_digests, caching
+from tracker.compiled import cache_files, cache_folder, caching, numba_cache
 
 # Draws with a kernel of the package as a command would, and tells what came out and where the code came from.
 DRAW = """
@@ -98,19 +98,19 @@ DAMAGE = {
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody writes meanwhile: what does not fit now never will."""
-    monkeypatch.setattr(cache_files, "PAUSES", (0.0,))
+    monkeypatch.setattr(cache_files, "PAUSES_BEFORE_A_DIGEST_FITS", (0.0,))
 
 
 class Code:
     """Stands for compiled code: ``pickle`` and the checks see real files, numba's part is left out."""
 
     def __init__(self, folder: Path) -> None:
-        self.entries = cache_files.Entries(folder, "loop.advance-1.py311", pickle.dumps)
+        self.entries = cache_files.CacheEntries(folder, "loop.advance-1.py311", pickle.dumps)
 
     def load(self, key: str) -> object:
         try:
             return self.entries.load(key)
-        except cache_files.Damaged:
+        except cache_files.DamagedEntry:
             return "damaged"
 
 
@@ -200,8 +200,8 @@ def test_many_writers_and_readers_find_code_or_none(tmp_path: Path) -> None:
 
 
 def test_a_writer_that_hangs_keeps_nobody_waiting_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache_files, "PATIENCE", 0.05)
-    with cache_files._alone(tmp_path), pytest.raises(cache_files.Busy):
+    monkeypatch.setattr(cache_files, "SECONDS_TO_WAIT_FOR_A_WRITER", 0.05)
+    with cache_files._alone(tmp_path), pytest.raises(cache_files.WriterBusy):
         Code(tmp_path).entries.save("key", "code")
 
 
@@ -251,8 +251,8 @@ def test_garbage_in_every_entry_costs_one_line(parent: Path) -> None:
 def fresh(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The folder is looked for again; what is said is kept."""
     said: list[str] = []
-    monkeypatch.setattr(caching, "say", said.append)
-    monkeypatch.setattr(cache_with_digests, "say", said.append)
+    monkeypatch.setattr(caching, "warn_once", said.append)
+    monkeypatch.setattr(numba_cache, "warn_once", said.append)
     monkeypatch.setattr(caching, "cache_folder", cache_folder.__wrapped__)
     return said
 
@@ -290,14 +290,14 @@ def test_a_numba_that_has_changed_keeps_nothing_and_does_not_stop(tmp_path: Path
     def function() -> None: ...
 
     function.__module__ = "tracker.engine.loop"
-    cache = cache_with_digests.checked_cache(function, tmp_path)
+    cache = numba_cache.checked_cache(function, tmp_path)
     assert cache is not None
     assert cache.load_overload((), Changed()) is None
     cache.save_overload((), Changed())
     assert len(fresh) == 2
     assert list(tmp_path.iterdir()) == []
     function.__module__ = "somebody.else"
-    assert cache_with_digests.checked_cache(function, tmp_path) is None
+    assert numba_cache.checked_cache(function, tmp_path) is None
 
 
 def test_one_warning_in_a_process_in_the_programs_own_words(
@@ -307,8 +307,8 @@ def test_one_warning_in_a_process_in_the_programs_own_words(
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         plain_warnings.warn_plainly()
-        caching.say("compiled code is gone")
-        caching.say("again")
+        caching.warn_once("compiled code is gone")
+        caching.warn_once("again")
         assert capsys.readouterr().err == "warning: compiled code is gone\n"
     told: list[object] = []
     with warnings.catch_warnings():

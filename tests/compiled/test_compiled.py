@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from decimal import Decimal, localcontext
 from itertools import combinations
 from typing import NamedTuple
 
+import numba
 import numpy as np
 import pytest
 from worlds import SCENARIOS
 
 import tracker
-from tracker.compiled import deferred, disjoint, helper, implementation_hash, kernel
+from tracker.compiled import borrow, borrowed_arrays, disjoint, helper, helper_parts, implementation_hash, kernel
 from tracker.compiled.fingerprint import code_hash
 from tracker.costs import base
 from tracker.costs.mixture.likelihood import _surprises
@@ -142,11 +146,76 @@ def test_the_promise_is_believed():
     assert read_back(shared, shared) == (2.0, 1.0)
 
 
-def test_an_unknown_numba_compiles_helpers_its_own_way(monkeypatch):
-    assert deferred.part_options()["pipeline_class"] is deferred.PartCompiler
-    assert deferred.part_options(disjoint=True)["pipeline_class"] is deferred.DisjointPartCompiler
-    monkeypatch.setitem(deferred._NEEDED, deferred.Part, ("a_name_that_numba_has_dropped",))
-    assert "pipeline_class" not in deferred.part_options(disjoint=True)
+TINY = """
+import sys
+{before}
+import tracker
+from tracker.compiled import numba_options
+settings = ["trials=2", "steps=16", "record_every=8", "chain.alpha=0.2"]
+run = tracker.run(tracker.load("scenarios/example_a.toml", settings), executor=1)
+print(run.summary["hash"], "pipeline_class" in numba_options.helper_options())
+"""
+# as if numba had lost every name of its own that the package imports, at import and at first use alike
+MOVED = """
+import builtins
+known = builtins.__import__
+def without_internals(name, globals=None, locals=None, fromlist=(), level=0):
+    ours = (globals or {}).get("__name__", "").startswith("tracker.")
+    if ours and (name.startswith(("numba.core", "numba.np")) or "_dynfunc" in (fromlist or ())):
+        raise ImportError(f"{name} has moved")
+    return known(name, globals, locals, fromlist, level)
+builtins.__import__ = without_internals
+"""
+
+
+def test_whatever_becomes_of_numba_the_numbers_are_the_same():
+    """Compiled as parts; numba's own way by the switch; and where nothing of numba's internals can be imported."""
+    usual, plain, moved = (
+        subprocess.Popen(
+            [sys.executable, "-c", TINY.format(before=before)],
+            cwd=ROOT,
+            env={**os.environ, **variables},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for before, variables in (("", {}), ("", {"TRACKER_PLAIN_NUMBA": "1"}), (MOVED, {"TRACKER_CACHE_DIR": "off"}))
+    )
+    found = [process.communicate()[0].split() for process in (usual, plain, moved)]
+    assert [parts for _, parts in found] == ["True", "False", "False"]
+    assert len({hashed for hashed, _ in found}) == 1
+
+
+def test_a_numba_that_makes_no_parts_compiles_helpers_its_own_way(monkeypatch):
+    """Control: without the trial the same helper is not compiled at all."""
+    assert helper_parts.works()
+    monkeypatch.setattr(helper_parts.PartLibrary, "finalize", None)
+    helper_parts.works.cache_clear()
+    try:
+        assert not helper_parts.works()
+        assert numba.njit(lambda x: 1 + by_parts(x))(2.0) == 7.0
+        monkeypatch.setattr(helper_parts, "works", lambda: True)
+        with pytest.raises(TypeError, match="not callable"):
+            numba.njit(lambda x: 1 + by_parts(x))(2)
+    finally:
+        monkeypatch.undo()
+        helper_parts.works.cache_clear()
+
+
+@helper
+def by_parts(x):
+    return 3 * x
+
+
+def test_arrays_keep_their_counts_where_numba_cannot_drop_them(monkeypatch):
+    """At the first use too. Control: the place that fails is the one that is used."""
+    tried = []
+    monkeypatch.setattr(borrowed_arrays, "without_counts", lambda *args: tried.append(args) or cause())
+    assert numba.njit(lambda x: borrow((x, x))[1][0])(np.array([3.0])) == 3.0
+    assert len(tried) == 1
+
+
+def cause():
+    raise AttributeError("numba has moved")
 
 
 # --- costs from outside

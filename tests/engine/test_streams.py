@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import naive
 import numpy as np
 import pytest
 
-from tracker import streams
+from tracker import streams, ziggurat
 from tracker.compiled import kernel
 from tracker.streams import (
     draw_bits,
@@ -163,3 +165,76 @@ def test_indices_are_fair(n):
     # control: 2 % of the draws moved from the last index to the first are found out
     biased = np.where((indices == n - 1) & (np.arange(draws) % 50 < max(1, n // 2)), 0, indices)
     assert chi_square(biased, n) < REJECT
+
+
+# --- the tables of the ziggurat, read out of numpy
+
+
+def numpys_normal(first: int, second: int = 1) -> tuple[float, int]:
+    """Return the normal that numpy makes of two given words, and the number of words that it took.
+
+    SFC64 gives a + b + counter; the next word from (a, 0, c, 0) is 9 c + 1.
+    """
+    source = np.random.SFC64()
+    state = source.state
+    state["state"]["state"] = np.array([first, 0, (second - 1) * pow(9, -1, 2**64) % 2**64, 0], dtype=np.uint64)
+    source.state = state
+    return np.random.Generator(source).standard_normal(), int(source.state["state"]["state"][3])
+
+
+def word(layer: int, size: int) -> int:
+    """The word that asks for ``size`` widths of a layer, on the positive side."""
+    return size << 9 | layer
+
+
+def test_numpy_reads_the_words_that_it_is_given() -> None:
+    assert numpys_normal(word(2, 0)) == (0.0, 1)
+    source = np.random.SFC64(1)
+    state = source.state
+    state["state"]["state"] = np.array([5, 0, 7, 0], dtype=np.uint64)
+    source.state = state
+    assert source.random_raw(2).tolist() == [5, 9 * 7 + 1]
+
+
+def test_the_widths_are_numpys() -> None:
+    assert [numpys_normal(word(i, 1))[0] for i in range(256)] == ziggurat.NORMAL_WIDTH.tolist()
+
+
+def test_what_numpy_accepts_at_once_is_the_table() -> None:
+    """Below the table's number one word is enough, at it numpy looks again; layer 1 accepts nothing at once."""
+    quick = ziggurat.NORMAL_QUICK.tolist()
+    assert quick[1] == 0
+    assert all(numpys_normal(word(i, quick[i] - 1))[1] == 1 for i in range(256) if i != 1)
+    assert all(numpys_normal(word(i, quick[i]))[1] > 1 for i in range(256))
+
+
+@pytest.mark.parametrize("planted", [None, 100])
+def test_the_heights_are_numpys(planted) -> None:
+    """In the wedge of each layer numpy accepts exactly below the threshold that two heights give; control: one is off."""
+    heights = ziggurat.NORMAL_HEIGHT.copy()
+    if planted is not None:
+        heights[planted] *= 1 + 1e-12
+    agreed = [accepts_alike(i, heights) for i in range(1, 256)]
+    assert [i for i, alike in enumerate(agreed, 1) if not alike] == ([] if planted is None else [planted, planted + 1])
+
+
+def accepts_alike(i, heights):
+    size = (int(ziggurat.NORMAL_QUICK[i]) + 2**52) // 2
+    x = size * float(ziggurat.NORMAL_WIDTH[i])
+    above, below = float(heights[i - 1]), float(heights[i])
+
+    def ours(share):  # share: of 2**53
+        return (above - below) * (share * 2.0**-53) + below < math.exp(-0.5 * x * x)
+
+    low, high = 0, 2**53 - 1
+    assert ours(low)
+    assert not ours(high)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if ours(middle) else (low, middle)
+    return [numpys_normal(word(i, size), share << 11)[1] == 2 for share in (low, high)] == [True, False]
+
+
+def test_the_tail_begins_where_the_last_layer_ends() -> None:
+    assert ziggurat.NORMAL_WIDTH[255] * 2.0**52 == pytest.approx(ziggurat.NORMAL_TAIL, rel=1e-15)
+    assert pytest.approx(1 / ziggurat.NORMAL_TAIL, rel=1e-15) == ziggurat.NORMAL_TAIL_INVERSE

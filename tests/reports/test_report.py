@@ -18,13 +18,13 @@ from worlds import ROOT, SCENARIOS
 
 import tracker
 from tracker.costs.minimise.search import Minimisers
-from tracker.reports.drawing import FORMATS, figure_bytes
 from tracker.reports.exhibit import Answer, Exhibit, Listing, Omitted, Section, Shown, Table, Verdict
 from tracker.reports.exhibits import diagnostics
+from tracker.reports.figure_files import FORMATS, figure_bytes
+from tracker.reports.figure_style import COLOURS, INK, MODES, MUTED, figure, legend, looks
 from tracker.reports.html_page import render
 from tracker.reports.run_page import exhibits, report
 from tracker.reports.run_view import View
-from tracker.reports.style import COLOURS, INK, MODES, MUTED, figure, legend, looks
 from tracker.reports.verdict_box import verdict
 from tracker.runs import page_seals
 

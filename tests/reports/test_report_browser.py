@@ -25,9 +25,9 @@ from test_sweep_page import swept, times
 from worlds import ROOT, plane
 
 from tracker.reports.exhibit import Answer, Exhibit, Listing, Omitted, Section, Shown, Table, Verdict
+from tracker.reports.figure_style import figure
 from tracker.reports.html_page import render
 from tracker.reports.run_page import report
-from tracker.reports.style import figure
 from tracker.reports.sweep_page import sweep_report
 
 BROWSER = next(

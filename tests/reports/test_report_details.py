@@ -16,11 +16,11 @@ from worlds import SCENARIOS, plane, scalar, shipped
 
 import tracker
 from tracker import limits, skew
-from tracker.reports.drawing import FORMATS, figure_bytes
 from tracker.reports.exhibit import Exhibit, Listing, Shown
 from tracker.reports.exhibits import best_step, diagnostics, dwells, one_trial, provenance
+from tracker.reports.figure_files import FORMATS, figure_bytes
+from tracker.reports.figure_style import figure
 from tracker.reports.run_view import View
-from tracker.reports.style import figure
 from tracker.reports.verdict_box import verdict
 
 

@@ -18,12 +18,20 @@ from worlds import shipped
 
 import tracker
 from tracker.metrics import wasserstein
-from tracker.reports.drawing import figure_bytes, lay_out
 from tracker.reports.exhibit import Exhibit
 from tracker.reports.exhibits import one_trial
+from tracker.reports.figure_files import figure_bytes, lay_out
+from tracker.reports.figure_style import (
+    LONGEST_NAME,
+    SETTINGS,
+    figure,
+    legend,
+    names_below,
+    shortened,
+    without_warnings,
+)
 from tracker.reports.run_page import exhibits, report
 from tracker.reports.run_view import View
-from tracker.reports.style import LONGEST_NAME, SETTINGS, figure, legend, names_below, shortened, without_warnings
 from tracker.reports.verdict_box import smallest
 
 BASE = shipped("example_a")

@@ -30,8 +30,8 @@ from tracker.reports.exhibits import (
     switches,
     time_in_target,
 )
+from tracker.reports.figure_style import figure
 from tracker.reports.run_view import View
-from tracker.reports.style import figure
 from tracker.reports.sweep_verdict import did_it_track as sweep_did_it_track
 from tracker.reports.verdict_box import did_it_track, which_sampler
 from tracker.runs.summary import ERROR, INSIDE, STEPS

@@ -422,7 +422,7 @@ def test_every_column_of_a_sweep_is_its_own_key_of_the_summaries() -> None:
 def test_a_limit_that_takes_seconds_is_left_to_the_page(copies: tracker.Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where every observation has a Hessian of its own, the summary does without; the page does not."""
     from tracker.costs.minimise.local import Hessians
-    from tracker.runs import step_sizes as steps
+    from tracker.runs import stability_of_steps as steps
 
     monkeypatch.setattr(steps, "linearised", lambda *_: [Hessians(np.array([H, H]), cyclic=False)])
     assert all(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from worlds import shipped
 
-from tracker.reports.drawing import figure_bytes
+from tracker.reports.figure_files import figure_bytes
 from tracker.reports.sweep_axes import is_geometric
 from tracker.reports.sweep_figures import sweep_exhibit
 from tracker.runs import Sweep, axes_of, points_of

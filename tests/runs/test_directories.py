@@ -278,7 +278,7 @@ def test_a_figure_proves_that_it_is_ours(kind: str, tmp_path: Path) -> None:
     from matplotlib.figure import Figure
     from matplotlib.image import imread
 
-    from tracker.reports.drawing import write_figure
+    from tracker.reports.figure_files import write_figure
 
     path = tmp_path / f"x.{kind}"
     write_figure(Figure(figsize=(1, 1)), path, kind)

@@ -23,7 +23,7 @@ from worlds import SCENARIOS
 
 import tracker
 from tracker.cli import app
-from tracker.runs import cluster, executors, workers
+from tracker.runs import dask_cluster, executors, workers
 
 SETTINGS = ("trials=12", "steps=300_000", "record_every=10_000", "chain.alpha=0.02", 'chain.initial="stationary"')
 SCENARIO = tracker.parse((SCENARIOS / "example_a.toml").read_text(), settings=SETTINGS)
@@ -121,9 +121,9 @@ def test_a_dead_scheduler_is_told_before_anything_is_written(command: str, dead:
 
 
 def test_what_listens_but_is_no_scheduler_is_told_soon(mute: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "SECONDS_TO_ANSWER", 0.2)
+    monkeypatch.setattr(dask_cluster, "SECONDS_TO_ANSWER", 0.2)
     with pytest.raises(
-        cluster.NoScheduler, match=f"dask:tcp://127.0.0.1:{mute}: no scheduler answers there .timed out"
+        dask_cluster.NoScheduler, match=f"dask:tcp://127.0.0.1:{mute}: no scheduler answers there .timed out"
     ):
         tracker.run(SCENARIO, engine=f"dask:tcp://127.0.0.1:{mute}")
 
@@ -166,7 +166,7 @@ def babbling(request: pytest.FixtureRequest) -> Iterator[int]:
 def test_what_babbles_is_no_scheduler(
     babbling: int, scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "SECONDS_TO_ANSWER", 0.3)
+    monkeypatch.setattr(dask_cluster, "SECONDS_TO_ANSWER", 0.3)
     out, address = tmp_path / "out", f"dask:{scheme}127.0.0.1:{babbling}"
     file = str(SCENARIOS / "example_a.toml")
     began = time.perf_counter()
@@ -180,9 +180,9 @@ def test_what_babbles_is_no_scheduler(
 
 def test_tls_without_certificates_says_what_is_missing(mute: int) -> None:
     with pytest.raises(
-        cluster.NoScheduler, match="tls:// needs certificates: set DASK_DISTRIBUTED__COMM__TLS__CA_FILE"
+        dask_cluster.NoScheduler, match="tls:// needs certificates: set DASK_DISTRIBUTED__COMM__TLS__CA_FILE"
     ):
-        cluster.refuse_if_silent(f"dask:tls://127.0.0.1:{mute}")
+        dask_cluster.refuse_if_silent(f"dask:tls://127.0.0.1:{mute}")
 
 
 def certificates(folder: Path) -> dict[str, str]:
@@ -228,8 +228,11 @@ def test_a_cluster_with_certificates_gives_the_same_bits(expected: str, tmp_path
             assert far.scheduler_address.startswith("tls://")
             run = tracker.run(SCENARIO, engine=f"dask:{far.scheduler_address}", shard_size=6)
             assert run.summary["hash"] == expected
-            with dask.config.set(certificates(tmp_path / "two")), pytest.raises(cluster.NoScheduler, match="no TLS"):
-                cluster.refuse_if_silent(f"dask:{far.scheduler_address}")  # of another authority
+            with (
+                dask.config.set(certificates(tmp_path / "two")),
+                pytest.raises(dask_cluster.NoScheduler, match="no TLS"),
+            ):
+                dask_cluster.refuse_if_silent(f"dask:{far.scheduler_address}")  # of another authority
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")  # of Dask's own
@@ -242,9 +245,9 @@ def test_a_cluster_is_asked_for_its_program_before_anything_is_written(
         n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, protocol="tcp://", silence_logs=50
     ) as far:
         engine = f"dask:{far.scheduler_address}"
-        cluster.refuse_if_silent(engine)
+        dask_cluster.refuse_if_silent(engine)
         monkeypatch.setattr(
-            cluster, "program", lambda plugins: "another" if not called.pop() else workers.program(plugins)
+            dask_cluster, "program", lambda plugins: "another" if not called.pop() else workers.program(plugins)
         )
         called = [True, False]
         file, out = str(SCENARIOS / "example_a.toml"), tmp_path / "out"
@@ -295,4 +298,4 @@ def test_what_cannot_be_an_address_is_told_at_once(address: str) -> None:
     ],
 )
 def test_addresses_are_understood(address: str, place: tuple[str, int]) -> None:
-    assert cluster.host_and_port(address) == place
+    assert dask_cluster.host_and_port(address) == place

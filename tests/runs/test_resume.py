@@ -41,7 +41,7 @@ from tracker.runs import (
     netcdf,
     run_trials,
 )
-from tracker.runs import resumable as kept
+from tracker.runs import resume_preview as kept
 from tracker.runs.lock_file import LOCK, holder_of, living_holder, locked
 from tracker.runs.manifest import Manifest, read_journal
 from tracker.runs.run_directory import RunDirectory, Stored

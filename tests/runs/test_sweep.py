@@ -428,7 +428,7 @@ def test_status_checks_every_point_of_a_sweep(tmp_path: Path, monkeypatch: pytes
     assert (code, facts["unusable"]) == (7, [name])
     assert lines[-1].startswith(f"{out}: damaged: {name}; tracker sweep {out}/scenario.toml --out {out} --resume ")
     with monkeypatch.context() as patch:
-        patch.setattr("tracker.runs.resumable.CHEAP", 10.0)
+        patch.setattr("tracker.runs.resume_preview.CHEAP", 10.0)
         code, lines, facts = said(out)
         assert (code, facts["verified"], "--verify reads them" in lines[-1]) == (0, False, True)
         assert said(out, "--verify")[0] == 7

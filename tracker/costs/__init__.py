@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tracker.costs.logistic.family import LogisticKeys
-from tracker.costs.mixture.family import MixtureKeys
-from tracker.costs.polynomial.family import PolynomialKeys
+from tracker.costs.logistic.logistic_cost import LogisticKeys
+from tracker.costs.mixture.mixture_cost import MixtureKeys
+from tracker.costs.polynomial.polynomial_cost import PolynomialKeys
 from tracker.costs.quadratic import QuadraticKeys
 
 if TYPE_CHECKING:

@@ -19,11 +19,9 @@ from tracker.limits.drift_field import Field
 from tracker.limits.grid_box import DEPTH, automatic_box
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.scenario import Mode
 
-    Array = NDArray[np.float64]
 
 POINTS = {1: 4001, 2: 241}  # a side
 MOST_POINTS = {1: 64001, 2: 961}

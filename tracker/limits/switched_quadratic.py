@@ -18,11 +18,8 @@ from tracker.scenario.builders import initial_law, skew_matrix
 from tracker.scenario.complaints import place_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.scenario.model import Scenario
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from tracker.names import BASELINES
+from tracker.baseline_names import BASELINES
 
 if TYPE_CHECKING:
     from tracker.samplers.base import SamplerKeys

@@ -29,9 +29,8 @@ from tracker.scenario.plugins import Plugin, allowed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from tracker.array_types import Array
 
-    Array = NDArray[np.float64]
 
 MOST_TABLES = 100
 MOST_TRIALS = 10**9

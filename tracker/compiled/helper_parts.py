@@ -4,31 +4,25 @@ Numba optimises every helper and makes machine code of it, at each depth of call
 top is ever run: half of the time that a kernel takes to compile. With ``PartCompiler`` a helper stops at LLVM's
 intermediate code; the kernel links it in and optimises the whole once.
 
-This reaches into numba (0.63 to 0.68 have what it takes); where numba has changed, ``part_options`` names no compiler and helpers
-are compiled numba's own way, slower and to the same machine code.
+This reaches into numba (0.63 to 0.68 have what it takes). Where numba has moved a name, importing this file fails, and where it
+does otherwise with one, the two small parts of ``works`` are not made: helpers are then compiled numba's own way, slower and
+to the same numbers.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
-from numba import _dynfunc
+from numba import _dynfunc, njit
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
-
-# error_model "numpy": a division that may raise keeps numba from pruning reference counts in the loop (3 times slower).
-OPTIONS: dict[str, Any] = {"error_model": "numpy"}
-
-_NEEDED = {
-    JITCodeLibrary: ("_get_module_for_linking", "_finalize_dynamic_globals", "_verify_declare_only_symbols"),
-    Compiler: ("define_pipelines",),
-    NativeLowering: ("run_pass",),
-}
+from numba.extending import register_jitable
 
 
-class Part(JITCodeLibrary):  # type: ignore[misc]
+class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
     """Intermediate code of a helper and of all that it calls, to be linked into a kernel."""
 
     def finalize(self) -> None:
@@ -43,13 +37,13 @@ class Part(JITCodeLibrary):  # type: ignore[misc]
 
 @register_pass(mutates_CFG=True, analysis_only=False)  # type: ignore[untyped-decorator]
 class PartLowering(NativeLowering):  # type: ignore[misc]
-    """Lower a helper to a ``Part``."""
+    """Lower a helper to a ``PartLibrary``."""
 
     _name = "part_lowering"
 
     def run_pass(self, state: Any) -> bool:
         """Lower, and tell numba where callers find the part."""
-        state.library = Part(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         super().run_pass(state)
         lowered = state["cr"]
@@ -65,7 +59,7 @@ class PartLowering(NativeLowering):  # type: ignore[misc]
 
 @register_pass(mutates_CFG=True, analysis_only=False)  # type: ignore[untyped-decorator]
 class DisjointPartLowering(PartLowering):
-    """Lower a helper to a ``Part`` and tell LLVM that what it writes is reached through one argument only."""
+    """Lower a helper to a ``PartLibrary`` and tell LLVM that what it writes is reached through one argument only."""
 
     _name = "disjoint_part_lowering"
 
@@ -79,11 +73,12 @@ class PartCompiler(Compiler):  # type: ignore[misc]
     """Numba's compiler with ``PartLowering`` in its place."""
 
     lowering = PartLowering
+    on_trial = False
 
     def define_pipelines(self) -> list[Any]:
         """Return numba's passes, one of them exchanged."""
         pipelines = super().define_pipelines()
-        for pipeline in pipelines:
+        for pipeline in pipelines if self.on_trial or works() else ():
             passes = [(self.lowering if kind is NativeLowering else kind, why) for kind, why in pipeline.passes]
             pipeline.passes = passes
             pipeline._finalized = False  # noqa: SLF001
@@ -97,8 +92,12 @@ class DisjointPartCompiler(PartCompiler):
     lowering = DisjointPartLowering
 
 
-def part_options(*, disjoint: bool = False) -> dict[str, Any]:
-    """Return the options of a helper: compiled as a part wherever numba allows."""
-    known = all(hasattr(kind, name) for kind, names in _NEEDED.items() for name in names)
-    part = {"pipeline_class": DisjointPartCompiler if disjoint else PartCompiler} if known else {}
-    return {**OPTIONS, "no_cfunc_wrapper": True, **part}
+@cache
+def works() -> bool:
+    """Tell whether this numba makes parts: two small ones are tried, once in each process that compiles."""
+    trials = [type("Trial", (kind,), {"on_trial": True}) for kind in (PartCompiler, DisjointPartCompiler)]
+    try:
+        one, two = (register_jitable(pipeline_class=trial)(lambda x: 2.0 * x) for trial in trials)
+        return bool(njit(lambda x: one(two(x)))(1.0) == 4.0)
+    except Exception:  # whatever has moved in numba
+        return False

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from tracker.regular_files import is_own_folder, is_regular, read_regular, stands_there
 from tracker.runs.checkpoints import place_of, steps_held
 from tracker.runs.file_names import CHECKPOINTS, JOURNAL, RESULT, SHARDS, SUMMARY, shard_name
-from tracker.runs.identity import hash_of_file
 from tracker.runs.manifest import MOST_LINES, count_of_shards, largest_journal, read_journal, shards_of
 from tracker.runs.run_errors import CorruptRun
+from tracker.runs.run_identity import hash_of_file
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,6 +1,6 @@
 """The look of figures: sizes, colours that follow the page, and one colour, line and marker for each sampler.
 
-Neutral colours are stand-ins: on the page they become the page's own (see ``drawing``), so that figures are legible in
+Neutral colours are stand-ins: on the page they become the page's own (see ``figure_files``), so that figures are legible in
 dark and in light. Samplers take the colours of Okabe and Ito, which stay apart for colour-blind readers; black is left
 out because it would vanish on a dark page.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker.names import FROZEN, ORACLE
+from tracker.baseline_names import FROZEN, ORACLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from tracker.array_types import Array
 
 WIDTH = 4.7  # inches: a column of text; on a phone the letters are still readable
 INK, MUTED, RULE, PAPER = "#1f2328", "#57606a", "#d0d7de", "#ffffff"
@@ -227,7 +229,7 @@ def log_axis(ax: Axes) -> None:
     ax.xaxis.set_major_formatter(lambda x, _: short(x))
 
 
-def from_zero(ax: Axes, means: Iterable[NDArray[np.float64]]) -> None:
+def from_zero(ax: Axes, means: Iterable[Array]) -> None:
     """Let the y axis begin at 0; the wide bands of few trials do not set its other end, means do."""
     highest = max((float(np.nanmax(mean, initial=0.0)) for mean in means), default=0.0)
     top = ax.get_ylim()[1]

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tracker.array_types import Array
     from tracker.engine.simulate import Problem
 
-    Array = NDArray[np.float64]
 
 LOOKED_AT = 50  # trials whose S at the end counts
 LIMITS_AT = 10  # different S of these

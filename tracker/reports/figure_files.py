@@ -9,7 +9,7 @@ from errno import EEXIST
 from typing import TYPE_CHECKING, Literal
 
 from tracker.regular_files import open_regular, stands_there
-from tracker.reports.style import COLOURS, INK, MUTED, PAPER, RULE, SETTINGS, without_warnings
+from tracker.reports.figure_style import COLOURS, INK, MUTED, PAPER, RULE, SETTINGS, without_warnings
 from tracker.runs import atomic_files
 from tracker.runs.page_seals import SEALS, with_seal
 

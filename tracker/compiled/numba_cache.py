@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 
-from tracker.compiled.cache_files import Busy, Entries
-from tracker.compiled.caching import say
+from tracker.compiled.cache_files import CacheEntries, WriterBusy
+from tracker.compiled.caching import warn_once
 from tracker.compiled.fingerprint import PACKAGE
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class CheckedCache:
 
     def __init__(self, function: Callable[..., Any], folder: Path, name: str) -> None:
         self.cache_path = str(folder)
-        self._entries = Entries(folder, name, _packed)
+        self._entries = CacheEntries(folder, name, _packed)
         self._code = hashlib.sha256(function.__code__.co_code).hexdigest()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -47,7 +47,7 @@ class CheckedCache:
             return None if kept is None else numba.core.compiler.CompileResult._rebuild(target_context, *kept)  # noqa: SLF001
         except Exception:
             self._entries.forget_latest()
-        say(f"compiled code kept in {self.cache_path} was damaged; it is compiled again")
+        warn_once(f"compiled code kept in {self.cache_path} was damaged; it is compiled again")
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -56,11 +56,11 @@ class CheckedCache:
             if data.library.has_dynamic_globals or any(not part.can_cache for part in data.lifted):
                 return  # it holds addresses of this process
             self._entries.save(self._key(sig, data.target_context), data._reduce())  # noqa: SLF001
-        except Busy:
+        except WriterBusy:
             return  # the next process that compiles it will keep it
         except Exception as error:
             reason = getattr(error, "strerror", None) or f"{type(error).__name__} with numba {numba.__version__}"
-            say(f"compiled code cannot be kept in {self.cache_path} ({reason})")
+            warn_once(f"compiled code cannot be kept in {self.cache_path} ({reason})")
 
     def enable(self) -> None:
         """Do nothing: there is no cache without being asked for."""
