@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 import pytest
-from worlds import SCENARIOS
+from worlds import ROOT, SCENARIOS
 
 import tracker
 from tracker.compiled import borrow, borrowed_arrays, disjoint, helper, helper_parts, implementation_hash, kernel
