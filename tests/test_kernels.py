@@ -25,7 +25,7 @@ from tracker.engine.loop import advance
 from tracker.metrics.averages import pooled_moments
 from tracker.samplers import SAMPLERS
 from tracker.samplers.base import unpack
-from tracker.scenario.validation import checked
+from tracker.scenario.model import checked
 
 ORACLE = 1e-12  # relative to the largest entry of the path: the order of additions differs
 QUADRATURE = 1e-10  # of the expected cost of a streaming mixture: two quadratures

@@ -11,7 +11,7 @@ from pydantic.json_schema import models_json_schema
 from tracker.costs import COSTS
 from tracker.samplers import SAMPLERS
 from tracker.scenario.key_help import MEANINGS
-from tracker.scenario.model import INTERVENTIONS, Chain, Gaussian, Scenario, Schedule
+from tracker.scenario.tables import INTERVENTIONS, Chain, Gaussian, ScenarioKeys, Schedule
 
 # pydantic leaves its own words where a bound stands behind a function that checks the type
 _WORDS = {"ge": "minimum", "le": "maximum", "gt": "exclusiveMinimum", "lt": "exclusiveMaximum"}
@@ -21,10 +21,10 @@ _HEAD_KEYS = ("name", "description", "seed", "trials", "steps", "burn_in", "reco
 def json_schema() -> dict[str, Any]:
     """Return the schema, draft 2020-12."""
     families: list[type[BaseModel]] = [*COSTS.values(), *SAMPLERS.values(), *INTERVENTIONS.values()]
-    models: list[type[BaseModel]] = [*families, Chain, Schedule, Gaussian, Scenario]
+    models: list[type[BaseModel]] = [*families, Chain, Schedule, Gaussian, ScenarioKeys]
     refs, definitions = models_json_schema([(model, "validation") for model in models])
     defs = {name: _described(table) for name, table in definitions["$defs"].items()}
-    top = defs.pop("Scenario")
+    top = defs.pop("ScenarioKeys")
     for base in ("CostKeys", "SamplerKeys"):
         defs.pop(base, None)
 
@@ -47,7 +47,7 @@ def json_schema() -> dict[str, Any]:
         "title": "tracker scenario",
         "type": "object",
         "properties": {key: _with_meaning(key, entry) for key, entry in properties.items()},
-        "required": [key for key, field in Scenario.model_fields.items() if field.is_required()],
+        "required": [key for key, field in ScenarioKeys.model_fields.items() if field.is_required()],
         "additionalProperties": False,
         "$defs": dict(sorted(defs.items())),
     }
