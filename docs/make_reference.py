@@ -15,11 +15,11 @@ from pydantic_core import PydanticUndefined
 
 from tracker.costs import COSTS
 from tracker.engine.arrays import ARRAYS
+from tracker.keys import meaning_of
 from tracker.metrics.table import METRICS
 from tracker.runs.stored_world import NUMBERS, POINTS
 from tracker.samplers import SAMPLERS
 from tracker.samplers.base import recorded_by
-from tracker.scenario.key_help import MEANINGS
 from tracker.scenario.tables import INTERVENTIONS, Chain, Gaussian, ScenarioKeys, Schedule
 
 HERE = Path(__file__).resolve().parent
@@ -101,7 +101,7 @@ def keys_table(model: Any) -> str:
     for key, field in model.model_fields.items():
         if key in SHARED and model not in (ScenarioKeys, Chain, Gaussian, Schedule):
             continue
-        rows.append((f"`{key}`", field.description or MEANINGS.get(key, ""), default_of(field)))
+        rows.append((f"`{key}`", meaning_of(model, key), default_of(field)))
     return table_of(("key", "meaning", "default"), rows) if rows else ""
 
 

@@ -10,7 +10,7 @@ from tracker.costs.base import CostKeys
 from tracker.keys import Keys
 from tracker.samplers import SAMPLERS
 from tracker.samplers.base import SamplerKeys
-from tracker.scenario.tables import INTERVENTIONS
+from tracker.scenario.tables import INTERVENTIONS, Intervention
 
 
 class Families(NamedTuple):
@@ -29,7 +29,7 @@ class Families(NamedTuple):
 
 
 SHIPPED = {
-    "interventions": Families("kind", INTERVENTIONS, Keys),
+    "interventions": Families("kind", INTERVENTIONS, Intervention),
     "modes": Families("cost", COSTS, CostKeys, "tracker.costs"),
     "samplers": Families("kind", SAMPLERS, SamplerKeys, "tracker.samplers"),
 }

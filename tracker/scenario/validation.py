@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from tracker.keys import Keys
+from tracker.keys import Keys, meaning_of
 from tracker.scenario.complaints import (
     MOST_PER_TABLE,
     Problem,
@@ -19,7 +19,6 @@ from tracker.scenario.complaints import (
     unknown_key,
 )
 from tracker.scenario.cross_checks import disagreements
-from tracker.scenario.key_help import MEANINGS
 from tracker.scenario.plugins import offered
 from tracker.scenario.registry import Families, families_with
 from tracker.scenario.tables import MOST_TABLES, PLAIN_TABLES, ScenarioKeys
@@ -48,7 +47,7 @@ def valid_parts(
     for key, field in known.items():
         if key not in data:
             if field.is_required():
-                problems.append(f"{key}: missing: {MEANINGS[key]}")
+                problems.append(f"{key}: missing: {field.description}")
         elif key in families:
             parts[key], found = _entries(key, data[key], families[key])
             problems += found
@@ -90,7 +89,7 @@ def _entry(table: str, item: Any, families: Families) -> tuple[Keys | None, list
     if not isinstance(item, dict):
         return None, [Problem((), f"{shown(item)} must be a table, written [[{table}]]")]
     if key not in item:
-        missing = Problem((key,), f"missing: {MEANINGS[key]} (known: {', '.join(known)})")
+        missing = Problem((key,), f"missing: {meaning_of(base, key)} (known: {', '.join(known)})")
         return None, [missing, *_common_problems(base, item, key)]
     chosen = item[key]
     if not isinstance(chosen, str) or chosen not in known:
