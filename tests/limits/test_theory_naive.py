@@ -10,7 +10,7 @@ from worlds import shipped
 import tracker
 from tracker import limits, references
 from tracker.scenario import with_settings
-from tracker.scenario.validation import checked
+from tracker.scenario.model import checked
 
 A = shipped("example_a")
 H = np.array([[[2.0, 0.3], [0.3, 1.0]], [[1.0, -0.2], [-0.2, 1.5]]])

@@ -20,7 +20,7 @@ from worlds import SCENARIOS
 
 from tracker.cli import app
 from tracker.scenario import ScenarioError, parse, refusals, warnings
-from tracker.scenario.validation import checked
+from tracker.scenario.model import checked
 
 SECONDS = 5.0  # milliseconds to a second on an idle machine; the margin is for a busy one
 
