@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import tracker
-from tracker.scenario.validation import checked
+from tracker.scenario.model import checked
 
 ROOT = Path(__file__).resolve().parents[1]
 SCENARIOS = ROOT / "scenarios"
