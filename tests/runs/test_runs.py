@@ -144,7 +144,7 @@ def test_the_result_opens_with_xarray(finished: tracker.Run) -> None:
     assert found.theta_trace.dims == ("sampler", "trial", "time", "theta")
     assert list(found.time.values) == list(range(0, 401, 20))
     np.testing.assert_array_equal(found.theta_trace.sel(sampler="skewed"), finished.arrays["theta"][:, 0])
-    for row in ARRAYS:
+    for row in ARRAYS.values():
         variable = found["theta_trace" if row.name == "theta" else row.name].transpose(*row.axes)
         np.testing.assert_array_equal(variable.values, finished.arrays[row.name], err_msg=row.name)
 
