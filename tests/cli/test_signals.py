@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -35,18 +35,37 @@ def default_signals() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
-def start(
-    *arguments: str, prepare: Callable[[], None] = default_signals, stdout: int = subprocess.PIPE
-) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "tracker", *arguments],
-        stdout=stdout,
+STARTED: list[subprocess.Popen[str]] = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    """However a test ends: a pipe that nobody closes is a warning in whichever test comes later."""
+    yield
+    while STARTED:
+        with STARTED.pop() as process:
+            if process.poll() is None:
+                for child in psutil.Process(process.pid).children(recursive=True):
+                    child.kill()
+                process.kill()
+
+
+def start(*arguments: str, prepare: Callable[[], None] = default_signals) -> subprocess.Popen[str]:
+    return begun("-m", "tracker", *arguments, prepare=prepare, start_new_session=True)
+
+
+def begun(*arguments: str, prepare: Callable[[], None], start_new_session: bool = False) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, *arguments],
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         cwd=ROOT,
-        start_new_session=True,
+        start_new_session=start_new_session,
         preexec_fn=prepare,  # noqa: PLW1509  (no threads here that could hold a lock)
     )
+    STARTED.append(process)
+    return process
 
 
 def send(process: subprocess.Popen[str], number: int, times: int = 1, *, group: bool = False) -> None:
@@ -108,14 +127,7 @@ cli.main()
 
 
 def hanging(kind: str, prepare: Callable[[], None] = default_signals) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", HANGS, "limit", kind],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        preexec_fn=prepare,  # noqa: PLW1509
-    )
+    process = begun("-c", HANGS, "limit", kind, prepare=prepare)
     assert process.stdout is not None
     assert process.stdout.readline() == "begun\n"
     time.sleep(0.3)

@@ -79,14 +79,22 @@ def broken_off(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def interrupt(scenario: tracker.Scenario, path: Path, after: int) -> None:
-    """Run until ``after`` shards are kept, one at a time."""
+    """Run until ``after`` shards of one trial each are kept; the next one waits until it is told to stop."""
+    whole = executors.simulate
+
+    def held(problem: Any, trials: range, progress: Any, cancelled: Any, keeper: Any) -> Any:
+        if trials[0] >= after:
+            wait_until(cancelled)
+        return whole(problem, trials, progress, cancelled, keeper)
 
     def progress(done: float, total: float, note: str) -> None:
         if note == "running" and len(kept_entries(path)) >= after:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        tracker.run(scenario, path, 1, shard_size=1, progress=progress)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(executors, "simulate", held)
+        with pytest.raises(KeyboardInterrupt):
+            tracker.run(scenario, path, 1, shard_size=1, progress=progress)
     assert len(kept_entries(path)) == after
 
 
