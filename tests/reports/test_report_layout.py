@@ -19,7 +19,7 @@ from worlds import shipped
 import tracker
 from tracker.metrics import wasserstein
 from tracker.reports.exhibit import Exhibit
-from tracker.reports.exhibits import one_trial
+from tracker.reports.exhibits import best_step, one_trial
 from tracker.reports.figure_files import figure_bytes, lay_out
 from tracker.reports.figure_style import (
     LONGEST_NAME,
@@ -39,9 +39,10 @@ TOUCHING = 0.5  # pixels that boxes may share: they hold the room of letters tha
 
 
 @pytest.fixture(autouse=True)
-def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the noise of W1, one number in the table of each sampler and mode: how exact it is moves nothing."""
+def roughly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The noise of W1, one number in the table of each sampler and mode, and curves of few points: they move no text."""
     monkeypatch.setattr(wasserstein, "RESAMPLES", 20)
+    monkeypatch.setattr(best_step, "CURVE_POINTS", 8)
 
 
 # --- what a figure looks like
@@ -148,7 +149,7 @@ def long_world(modes: int, samplers: int, dimension: int, name: str = NAME, **ch
     ]
     Q = (np.ones((modes, modes)) / max(1, modes - 1) * (1 - np.eye(modes)) - np.eye(modes)).tolist()
     chain = {"alpha": 0.05, "Q": Q} if modes > 1 else None
-    sizes = {"trials": 3, "steps": 240, "record_every": 2, "start": [0.4] * dimension}
+    sizes = {"trials": 3, "steps": 120, "record_every": 1, "start": [0.4] * dimension}
     return BASE.replace(modes=costs, samplers=keys, chain=chain, **sizes, **changes)
 
 
