@@ -261,6 +261,21 @@ def test_a_killed_sweep_is_resumed_without_computing_again(done: tuple[Path, Any
         assert one.identical(other)
 
 
+def test_a_sweep_killed_before_its_scenario_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    scenario = small(chain__alpha=[0.01, 0.02])
+    out = tmp_path / "swept"
+    with monkeypatch.context() as patch:
+        patch.setattr(sweep_running, "write_scenario", killed)
+        with pytest.raises(KeyboardInterrupt):
+            tracker.sweep(scenario, out)
+    assert not (out / "scenario.toml").exists()
+    tracker.sweep(scenario, out, resume=True)
+    assert (out / "scenario.toml").read_text() == scenario.toml()
+
+
 def test_ctrl_c_tells_the_command_that_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.toml").write_text(small(chain__alpha=[0.01, 0.02, 0.03]).toml())
     whole = sweep_running.run
