@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 from typer.testing import CliRunner
+from worlds import SCENARIOS
 
 import tracker
 from tracker.cli import app
 from tracker.scenario import Limits, predicted_cost, refusals
 from tracker.scenario.forecast import PAGE_DISK, PROGRAM, arrays_of
 
-ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "scenarios" / "example_a.toml").read_text()
+TEXT = (SCENARIOS / "example_a.toml").read_text()
 TOLERANCE = 0.25  # what the forecast promises
 
 

@@ -19,6 +19,7 @@ import pytest
 import xarray
 from faults import flipped
 from typer.testing import CliRunner
+from worlds import ROOT, SCENARIOS
 
 import tracker
 from tracker.cli import app
@@ -27,8 +28,7 @@ from tracker.runs.lock_file import living_holder, locked
 from tracker.runs.run_directory import RunDirectory
 from tracker.scenario import with_settings
 
-ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "scenarios" / "example_a.toml").read_text()
+TEXT = (SCENARIOS / "example_a.toml").read_text()
 SHORT = ("trials=2", "steps=130", "record_every=10", "chain.alpha=0.02", 'chain.initial="stationary"')
 BASE = tracker.parse(TEXT, settings=SHORT)
 # With s = 4 the limit on epsilon is 2 Re / |.|^2 = 3 / 34 = 0.09 of the eigenvalues of (I + S) H, H about diag(2, 1); with
