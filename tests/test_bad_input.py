@@ -18,7 +18,8 @@ import pytest
 from typer.testing import CliRunner
 
 from tracker.cli import app
-from tracker.scenario import ScenarioError, parse, refusals, warnings
+from tracker.runs.forecast import refusals
+from tracker.scenario import ScenarioError, parse, warnings
 from tracker.scenario.model import checked
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"

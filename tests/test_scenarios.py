@@ -16,7 +16,8 @@ from test_kernels import interpreted
 
 import tracker
 from tracker.cli.list import first_comment
-from tracker.scenario import build_modes, refusals, warnings
+from tracker.runs.forecast import refusals
+from tracker.scenario import build_modes, warnings
 
 FOLDER = Path(__file__).parents[1] / "scenarios"
 FILES = sorted(FOLDER.glob("*.toml"))
