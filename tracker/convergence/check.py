@@ -20,12 +20,13 @@ from tracker.convergence import (
     three_limits,
 )
 from tracker.convergence.check_request import MOST_STEPS, Request
-from tracker.convergence.exact_values import Exact, OutOfReach, exact_values
+from tracker.convergence.exact_values import Exact, exact_values
 from tracker.convergence.law_bounds import bounds, law_distances, law_gap
 from tracker.convergence.rare_events import set_aside
 from tracker.convergence.trials import Engine, Tally
 from tracker.convergence.verdict import Distances, Observable, Order, Verdict
 from tracker.limits.density_means import MOST_PRODUCTS
+from tracker.limits.scope import OutOfScope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,7 +114,7 @@ def check_limit(
         return epsilon_path.check(rungs, request)
     try:
         exact = exact_values(rungs, request.note, delta, max_work)
-    except OutOfReach as reason:
+    except OutOfScope as reason:
         return order_only.check(rungs, request, str(reason))
     return _judged(rungs, exact, request)
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from tracker.limits.coupled_paths import Adaptation, LimitPaths, Paths, SamplerPaths, draw_visits
 from tracker.limits.drift_field import Field, read_field
+from tracker.limits.scope import OutOfScope, sampler_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -162,26 +163,13 @@ def coupled_together(
 
 
 def _read(scenario: Scenario, sampler: str) -> tuple[Field, Adaptation | None]:
-    keys = {s.name: s for s in scenario.samplers}
-    chosen: Any = keys.get(sampler)
-    if chosen is None or not chosen.tangent:
-        return read_field(scenario, sampler, "coupled", "simulate it with tracker.run at several epsilon"), None
-    low, high = chosen.skew_bounds
-    fixed = {
-        "kind": "accelerated",
-        "name": sampler,
-        "epsilon": chosen.epsilon,
-        "beta": chosen.beta,
-        "skew": chosen.skew,
-    }
-    frozen = scenario.replace(samplers=[{**fixed, "beta": "inf" if np.isinf(chosen.beta) else chosen.beta}])
-    field = read_field(frozen, sampler, "coupled", "simulate it with tracker.run at several epsilon")
+    field, keys = read_field(scenario, sampler, at_given_skew=True), sampler_keys(scenario, sampler)
+    if not keys.tangent:
+        return field, None
     if any(_factor(field, i) is None for i in range(len(field.costs))):
-        raise ValueError("coupled: the Hessian of a cost with data is not its expectation's; use tracker.run")
-    off = field.M - np.eye(len(field.M))
-    clipped = np.tril(np.clip(off, low, high), -1)
-    moved = Field(**{**field.__dict__, "M": np.eye(len(off)) + clipped - clipped.T})
-    return moved, Adaptation(float(chosen.skew_step) / field.epsilon, float(low), float(high))
+        raise OutOfScope("the Hessian of a cost with data is not its expectation's", "use tracker.run", sampler)
+    low, high = keys.skew_bounds
+    return field, Adaptation(float(keys.skew_step) / field.epsilon, float(low), float(high))
 
 
 def _factor(field: Field, mode: int) -> Array | None:

@@ -20,6 +20,7 @@ import numpy as np
 from tracker.limits.drift_field import NUMBERS, numbers_of
 from tracker.limits.grid_box import EDGE, wider
 from tracker.limits.sampler_law import sparse_kernel
+from tracker.limits.scope import OutOfScope
 from tracker.limits.spectral import TooMuchWork, initial_density, point_axes
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ BUILDING, FLOW = 40, 20_000
 MOST_ENTRIES = 30_000_000  # 0.25 GB, and half as much again while they are built
 
 
-class TooLarge(ValueError):
+class TooLarge(OutOfScope):
     """More entries than fit into memory."""
 
 
