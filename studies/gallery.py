@@ -17,8 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import tracker
-from tracker.reports.drawing import write_figure
 from tracker.reports.exhibit import Exhibit
+from tracker.reports.figure_files import write_figure
 from tracker.reports.run_page import exhibits
 
 ROOT = Path(__file__).parents[1]

@@ -10,4 +10,5 @@ from numpy.typing import NDArray
 Array: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 Words: TypeAlias = NDArray[np.uint64]
+Booleans: TypeAlias = NDArray[np.bool_]
 Arrays: TypeAlias = dict[str, NDArray[Any]]

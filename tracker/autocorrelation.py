@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array
+
 
 WINDOW = 5.0  # times tau
 SHORTEST = 2.0  # taken for tau where it is smaller: an alternating chain must be seen to alternate

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from tracker.array_types import Array
 
 
-def mean_height(begin: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.float64]:
+def mean_height(begin: Array, end: Array) -> Array:
     """Return the mean of |f| over an interval on which f runs straight from ``begin`` to ``end``.
 
     A trapezium, or two triangles where the line crosses 0.

@@ -11,21 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.compiled import (
-    NORMAL_HEIGHT,
-    NORMAL_QUICK,
-    NORMAL_TAIL,
-    NORMAL_TAIL_INVERSE,
-    NORMAL_WIDTH,
-    helper,
-    kernel,
-)
+from tracker.compiled import helper, kernel
+from tracker.ziggurat import NORMAL_HEIGHT, NORMAL_QUICK, NORMAL_TAIL, NORMAL_TAIL_INVERSE, NORMAL_WIDTH
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from tracker.array_types import Array, Integers, Words
 
-    Words = NDArray[np.uint64]
-    Vector = NDArray[np.float64]
 
 # The roles are published: scripts may rebuild any stream with numpy alone.
 CHAIN, OBSERVATIONS, NOISE, PERTURBATIONS, SKEW, START, INNER = range(7)
@@ -143,7 +134,7 @@ def _settle_normal(stream: Words, bits: np.uint64) -> float:
 
 
 @helper
-def draw_normals(stream: Words, out: Vector) -> None:
+def draw_normals(stream: Words, out: Array) -> None:
     """Fill ``out`` (flat) with standard normals; the state stays in registers between rare rejections."""
     a, b, c, d = stream[0], stream[1], stream[2], stream[3]
     for i in range(out.size):
@@ -166,7 +157,7 @@ def draw_normals(stream: Words, out: Vector) -> None:
 
 
 @kernel
-def normals_by_trial(words: Words, role: int, trials: NDArray[np.int64], out: Vector) -> None:
+def normals_by_trial(words: Words, role: int, trials: Integers, out: Array) -> None:
     """Fill row t of ``out`` (T, n) with the first normals of the stream (role, trials[t])."""
     stream = np.empty(4, dtype=np.uint64)
     for t in range(trials.size):

@@ -189,7 +189,7 @@ TOLD = {
             ('run.cost_every * run.total("excess")', 'run.total("excess")'),
         ),
         *faults(
-            "tracker/runs/step_sizes.py",
+            "tracker/runs/stability_of_steps.py",
             "test_report_details.py test_steps.py -k 'skew_of_the_trials or table_says or takes_seconds'",
             ("found[keys.name] = max(known, default=", "found[keys.name] = min(known, default="),
             ("keys.epsilon / limit if limit > 0.0", "limit / keys.epsilon if limit > 0.0"),

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracker.metrics.averages import mean_interval, over_trials
-from tracker.reports.style import COLOURS, INK, LINES, MUTED, WIDTH, Look, figure, legend, log_axis
+from tracker.reports.figure_style import COLOURS, INK, LINES, MUTED, WIDTH, Look, figure, legend, log_axis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
     from studies.paper.numbers import Experiment, Measured
+    from tracker.array_types import Array
 
-    Array = NDArray[np.float64]
 
 LABELS = {
     "classical": "classical",

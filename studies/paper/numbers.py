@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from tracker.array_types import Array
 
-    Array = NDArray[np.float64]
 
 CONVINCING = 0.01  # a p-value below this counts as shown
 

@@ -12,18 +12,16 @@ from studies.paper.example_sections import example_1, example_2
 from studies.paper.numbers import average, read
 from tracker.references import posterior
 from tracker.reports import html_page
-from tracker.reports.drawing import write_figure
 from tracker.reports.exhibit import Exhibit, Section, Shown, Table, Verdict
+from tracker.reports.figure_files import write_figure
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from studies.paper.numbers import Check, Numbers
+    from tracker.array_types import Array
     from tracker.scenario import Scenario
 
-    Array = NDArray[np.float64]
 
 TITLE = "The paper's examples, with exact truth and controls"
 SUBTITLE = (

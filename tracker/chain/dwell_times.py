@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from tracker.array_types import Array, Booleans, Integers
 
 FEWEST_EXPECTED = 5.0  # per bin of the hazard test, for its chi-squared law
 
 
-def age_edges(a: ArrayLike) -> Ints:
+def age_edges(a: ArrayLike) -> Integers:
     """First age of each bin of dwell ages, shape (B,); the last bin is open.
 
     Ages 1 to 4 stand alone, where a dwell that is off by one shows; then bins double
@@ -51,19 +49,19 @@ class DwellCounts:
         Visits of mode i that ended at an age in the bin, and steps taken at such ages.
     """
 
-    edges: Ints
-    jumps: Ints
-    censored: Ints
-    exits: Ints
-    at_risk: Ints
+    edges: Integers
+    jumps: Integers
+    censored: Integers
+    exits: Integers
+    at_risk: Integers
 
     @property
-    def steps(self) -> Ints:
+    def steps(self) -> Integers:
         """n_i, shape (X,): transitions made by the chain from i, stays included."""
         return np.asarray(self.at_risk.sum(axis=-1))
 
     @property
-    def completed(self) -> Ints:
+    def completed(self) -> Integers:
         """Visits that the chain ended, shape (X,)."""
         return np.asarray(self.jumps.sum(axis=-1))
 
@@ -90,13 +88,13 @@ class DwellCounts:
 
 
 def count_dwells(
-    mode: Ints,
-    length: Ints,
-    completed: Bools,
-    target: Ints,
-    edges: Ints,
+    mode: Integers,
+    length: Integers,
+    completed: Booleans,
+    target: Integers,
+    edges: Integers,
     modes: int,
-    trial: Ints | None = None,
+    trial: Integers | None = None,
     trials: int = 1,
 ) -> DwellCounts:
     """Count S visits.
@@ -128,7 +126,7 @@ def count_dwells(
     shape = (modes,) if trial is None else (trials, modes)
     size, bins = int(np.prod(shape)), len(edges)
 
-    def tally(key: Ints, width: int) -> Ints:
+    def tally(key: Integers, width: int) -> Integers:
         return np.bincount(key, minlength=size * width).astype(np.int64)
 
     some = seen > 0
@@ -164,13 +162,13 @@ class Estimate:
         n_i / exits, in steps, censoring included; inf where no exit was seen.
     """
 
-    Q_hat: Floats
-    stderr: Floats
-    low: Floats
-    high: Floats
-    exit_low: Floats
-    exit_high: Floats
-    mean_dwell: Floats
+    Q_hat: Array
+    stderr: Array
+    low: Array
+    high: Array
+    exit_low: Array
+    exit_high: Array
+    mean_dwell: Array
 
 
 def estimate(counts: DwellCounts, alpha: float, confidence: float = 0.95) -> Estimate:
@@ -204,7 +202,7 @@ def estimate(counts: DwellCounts, alpha: float, confidence: float = 0.95) -> Est
     )
 
 
-def _clopper_pearson(count: Ints, n: Ints, confidence: float) -> tuple[Floats, Floats]:
+def _clopper_pearson(count: Integers, n: Integers, confidence: float) -> tuple[Array, Array]:
     """Interval of a probability after `count` successes in n trials; nan for n = 0."""
     from scipy.special import betaincinv
 
@@ -215,7 +213,7 @@ def _clopper_pearson(count: Ints, n: Ints, confidence: float) -> tuple[Floats, F
     return known * low, known * high
 
 
-def rate_test(counts: DwellCounts, a: ArrayLike) -> Floats:
+def rate_test(counts: DwellCounts, a: ArrayLike) -> Array:
     """Does the chain leave each mode as often as the exit probabilities `a` say? p-values, shape (X,), nan without data.
 
     Two-sided binomial test of the exits among all steps; the hazard test with an estimated chance sees ages only.
@@ -239,9 +237,9 @@ def rate_test(counts: DwellCounts, a: ArrayLike) -> Floats:
 class HazardTest:
     """Chi-squared test, mode by mode; all of shape (X,), p_value nan where df < 1."""
 
-    statistic: Floats
-    df: Ints
-    p_value: Floats
+    statistic: Array
+    df: Integers
+    p_value: Array
 
 
 def hazard_test(counts: DwellCounts, a: ArrayLike | None = None) -> HazardTest:
@@ -287,7 +285,7 @@ def hazard_test(counts: DwellCounts, a: ArrayLike | None = None) -> HazardTest:
     return HazardTest(statistic, df, p_value)
 
 
-def _merge(expected: Floats) -> Ints:
+def _merge(expected: Array) -> Integers:
     """First indices of groups of neighbours that expect at least FEWEST_EXPECTED."""
     first, start, total = [], 0, 0.0
     for b, share in enumerate(expected):

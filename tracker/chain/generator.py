@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from tracker.array_types import Array, Booleans, Integers
 
 NEVER = int(np.iinfo(np.int64).max)  # the dwell of an absorbing mode
 ROW_SUM = 1e-9  # rows of Q sum to 0 within this part of max|q_ij|
@@ -48,7 +46,7 @@ def problems(Q: ArrayLike, alpha: float | None = None) -> list[str]:
     return found
 
 
-def _generator_problems(q: Floats) -> list[str]:
+def _generator_problems(q: Array) -> list[str]:
     negative = np.argwhere(_off_diagonal(q) < 0.0)
     with np.errstate(over="ignore", invalid="ignore"):  # of huge entries, and then reported
         sums = q.sum(axis=1)
@@ -79,18 +77,18 @@ def is_irreducible(Q: ArrayLike) -> bool:
     return bool(_reachable(np.asarray(Q, dtype=np.float64)).all())
 
 
-def exit_probability(Q: ArrayLike, alpha: float) -> Floats:
+def exit_probability(Q: ArrayLike, alpha: float) -> Array:
     """a_i = alpha |q_ii|, shape (X,): the chance that a step leaves mode i.
 
     >>> from tracker import chain
     >>> chain.exit_probability([[-1.0, 1.0], [3.0, -3.0]], alpha=0.1)
     array([0.1, 0.3])
     """
-    rates: Floats = np.abs(np.diag(np.asarray(Q, dtype=np.float64)))
+    rates: Array = np.abs(np.diag(np.asarray(Q, dtype=np.float64)))
     return np.minimum(alpha * rates, 1.0)  # at most ROUNDING above 1 if valid
 
 
-def transition_matrix(Q: ArrayLike, alpha: float) -> Floats:
+def transition_matrix(Q: ArrayLike, alpha: float) -> Array:
     """P = I + alpha Q, shape (X, X).
 
     >>> from tracker import chain
@@ -101,7 +99,7 @@ def transition_matrix(Q: ArrayLike, alpha: float) -> Floats:
     return off + np.diag(1.0 - exit_probability(Q, alpha))
 
 
-def embedded_law(Q: ArrayLike) -> Floats:
+def embedded_law(Q: ArrayLike) -> Array:
     """Law of the next mode when one is left, q_ij / |q_ii|, shape (X, X).
 
     The row of an absorbing mode is 0.
@@ -115,7 +113,7 @@ def embedded_law(Q: ArrayLike) -> Floats:
     return off / np.where(leaving > 0.0, leaving, 1.0)
 
 
-def stationary_law(Q: ArrayLike) -> Floats:
+def stationary_law(Q: ArrayLike) -> Array:
     """The law pi with pi Q = 0, shape (X,).
 
     Raises
@@ -143,7 +141,7 @@ def stationary_law(Q: ArrayLike) -> Floats:
     return law
 
 
-def _eliminate(q: Floats) -> Floats:
+def _eliminate(q: Array) -> Array:
     """Stationary law of an irreducible Q by Grassmann, Taksar and Heyman (1985).
 
     Censor the chain on {0, ..., n-1} for n = X-1, ..., 1, then build pi back up. There
@@ -153,20 +151,20 @@ def _eliminate(q: Floats) -> Floats:
     for n in range(modes - 1, 0, -1):
         rates[:n, n] /= rates[n, :n].sum()
         rates[:n, :n] += np.outer(rates[:n, n], rates[n, :n])
-    law: Floats = np.ones(modes)
+    law: Array = np.ones(modes)
     for n in range(1, modes):
         law[n] = law[:n] @ rates[:n, n]
     law /= law.sum()
     return law
 
 
-def _off_diagonal(q: Floats) -> Floats:
+def _off_diagonal(q: Array) -> Array:
     return np.where(np.eye(len(q), dtype=bool), 0.0, q)
 
 
-def _reachable(q: Floats) -> Bools:
+def _reachable(q: Array) -> Booleans:
     """Entry (i, j): j can be reached from i in zero or more jumps."""
-    reach: Bools = (q > 0.0) | np.eye(len(q), dtype=bool)
+    reach: Booleans = (q > 0.0) | np.eye(len(q), dtype=bool)
     for _ in range(len(q).bit_length()):  # squaring doubles the length of the paths
         reach = reach @ reach
     return reach
@@ -175,7 +173,7 @@ def _reachable(q: Floats) -> Bools:
 # --- one visit ----------------------------------------------------------------------
 
 
-def dwell(exponential: ArrayLike, a: ArrayLike) -> Ints:
+def dwell(exponential: ArrayLike, a: ArrayLike) -> Integers:
     """Steps spent in a mode that is left with probability a: geometric(a).
 
     Parameters
@@ -203,7 +201,7 @@ def dwell(exponential: ArrayLike, a: ArrayLike) -> Ints:
     return np.where(ends, whole, NEVER)
 
 
-def next_mode(u: ArrayLike, cumulative: ArrayLike) -> Ints:
+def next_mode(u: ArrayLike, cumulative: ArrayLike) -> Integers:
     """The first mode whose cumulative probability exceeds u.
 
     Parameters

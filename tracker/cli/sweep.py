@@ -137,7 +137,7 @@ def _tell(outcome: Outcome) -> None:
 
 def write_picture(result: Sweep, metric: str) -> str:
     """Write sweep.png and sweep.svg, and return the caption."""
-    from tracker.reports.drawing import write_figure
+    from tracker.reports.figure_files import write_figure
     from tracker.reports.sweep_figures import sweep_exhibit
 
     exhibit = sweep_exhibit(result, metric)

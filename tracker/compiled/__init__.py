@@ -4,7 +4,8 @@ This room is the only one that imports numba. Everything marked here stays an or
 debugged, in the interpreter.
 
 - ``generic`` functions have one implementation per type of their first argument, a ``NamedTuple`` of parameters.
-  The type chooses the implementation in the interpreter and in compiled code alike.
+  The type chooses the implementation in the interpreter and in compiled code alike. ``generic_with_default``: the body of
+  the declaration serves every type that has none.
 - ``helper`` functions are called from kernels (``inlined``: at no cost; ``disjoint``: with arrays that do not overlap).
 - ``kernel`` functions are the compiled entry points.
 
@@ -21,15 +22,13 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 import numba
 import numpy as np
-from numba.core import cgutils, types
-from numba.extending import lower_builtin, register_jitable, type_callable
-from numba.np.arrayobj import make_array
-from numba.np.random import _constants as _ziggurat
+from numba.extending import register_jitable
 
-from tracker.compiled.cache_with_digests import checked_cache
+from tracker.compiled.borrowed_arrays import borrow
 from tracker.compiled.caching import cache_folder, source_fingerprint
-from tracker.compiled.deferred import OPTIONS, part_options
-from tracker.compiled.generics import from_outside, generic, implementation_hash, kinds_in
+from tracker.compiled.generics import from_outside, generic, generic_with_default, implementation_hash, kinds_in
+from tracker.compiled.numba_cache import checked_cache
+from tracker.compiled.numba_options import OPTIONS, helper_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +42,7 @@ __all__ = [
     "disjoint",
     "from_outside",
     "generic",
+    "generic_with_default",
     "helper",
     "implementation_hash",
     "inlined",
@@ -53,14 +53,6 @@ __all__ = [
 
 P = ParamSpec("P")
 R = TypeVar("R")
-T = TypeVar("T")
-
-# numpy's ziggurat for the normal law: 256 layers, |x| < width * 2**52 accepted at once below `quick`.
-NORMAL_WIDTH: NDArray[np.float64] = _ziggurat.wi_double
-NORMAL_QUICK: NDArray[np.uint64] = _ziggurat.ki_double
-NORMAL_HEIGHT: NDArray[np.float64] = _ziggurat.fi_double
-NORMAL_TAIL = float(_ziggurat.ziggurat_nor_r)
-NORMAL_TAIL_INVERSE = float(_ziggurat.ziggurat_nor_inv_r)
 
 READ_ONLY = "Cannot modify readonly array"  # numba's words
 
@@ -71,7 +63,7 @@ _compiling_lock = threading.Lock()
 
 def helper(function: Callable[P, R]) -> Callable[P, R]:
     """Let kernels call a plain function."""
-    return register_jitable(**part_options())(function)  # type: ignore[no-any-return]
+    return register_jitable(**helper_options())(function)  # type: ignore[no-any-return]
 
 
 def disjoint(function: Callable[P, R]) -> Callable[P, R]:
@@ -79,12 +71,12 @@ def disjoint(function: Callable[P, R]) -> Callable[P, R]:
 
     The compiler then keeps their elements in registers; where the promise is broken, the numbers are wrong.
     """
-    return register_jitable(**part_options(disjoint=True))(function)  # type: ignore[no-any-return]
+    return register_jitable(**helper_options(disjoint=True))(function)  # type: ignore[no-any-return]
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """Let kernels call a small function at no cost: its code goes where it is called."""
-    return register_jitable(**part_options(), forceinline=True)(function)  # type: ignore[no-any-return]
+    return register_jitable(**helper_options(inlined=True))(function)  # type: ignore[no-any-return]
 
 
 @inlined
@@ -92,36 +84,6 @@ def copy(source: NDArray[Any], out: NDArray[Any]) -> None:
     """Write ``source`` to ``out``, same shape (slice assignment would compile numba's messages about shapes with it)."""
     for index in np.ndindex(out.shape):
         out[index] = source[index]
-
-
-def borrow(value: T) -> T:
-    """Return the same arrays, or nested tuples of arrays, without reference counts (in compiled code).
-
-    Atomic counts at every look-up of an array field cost more than a Langevin step. Whoever borrows must keep the owner
-    alive: a kernel's arguments live as long as its call; a local array must be used once more after the last borrowed use.
-    """
-    return value
-
-
-@type_callable(borrow)  # type: ignore[untyped-decorator]
-def _type_of_borrowed(context: Any) -> Callable[..., Any]:
-    return lambda value: value
-
-
-@lower_builtin(borrow, types.Any)  # type: ignore[untyped-decorator]
-def _without_counts(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    def forget(kind: Any, item: Any) -> Any:
-        if isinstance(kind, types.Array):
-            array = make_array(kind)(context, builder, item)
-            array.meminfo = cgutils.get_null_value(array.meminfo.type)
-            array.parent = cgutils.get_null_value(array.parent.type)
-            return array._getvalue()  # noqa: SLF001  (numba's own name)
-        if isinstance(kind, types.BaseTuple):  # type: ignore[attr-defined]
-            items = cgutils.unpack_tuple(builder, item, kind.count)
-            return context.make_tuple(builder, kind, [forget(*pair) for pair in zip(kind.types, items, strict=True)])
-        return item
-
-    return forget(signature.args[0], arguments[0])
 
 
 class Kernel(Generic[P, R]):

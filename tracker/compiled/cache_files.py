@@ -3,7 +3,7 @@
 Entries have numba's names: ``NAME.nbi`` tells by key which ``NAME.1.nbc``, ``NAME.2.nbc``, ... holds the code. They are
 pickles, and their code is run, so a damaged one could do anything; ``ENTRY.sha256`` is one line as of ``sha256sum``. The
 bytes that are checked are the bytes that are used. A digest does not help against somebody who can write to the folder, so
-the permissions of the folder (see ``foreign``) and of each file are checked too.
+the permissions of the folder (see ``reason_to_distrust``) and of each file are checked too.
 
 Two processes may write at once: writers wait for each other, and each file appears whole, under its name, or not at all.
 """
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
-PAUSES = (0.0, 0.02, 0.1, 0.3)  # seconds; an entry and its digest are renamed one after the other
-PATIENCE = 2.0  # seconds that a writer waits for another
+PAUSES_BEFORE_A_DIGEST_FITS = (0.0, 0.02, 0.1, 0.3)  # seconds; an entry and its digest are renamed one after the other
+SECONDS_TO_WAIT_FOR_A_WRITER = 2.0  # seconds that a writer waits for another
 
 
-class Damaged(Exception):
+class DamagedEntry(Exception):
     """An entry is not what was written, or not ours."""
 
 
-class Busy(Exception):
+class WriterBusy(Exception):
     """Another process is writing, for longer than is worth waiting."""
 
 
-def foreign(folder: Path) -> str | None:
+def reason_to_distrust(folder: Path) -> str | None:
     """Return why code from ``folder`` must not be run: others could have put it there. None if they could not."""
     found = folder.stat()
     if not stat.S_ISDIR(found.st_mode):
@@ -49,7 +49,7 @@ def foreign(folder: Path) -> str | None:
     return None
 
 
-class Entries:
+class CacheEntries:
     """The compiled code of one function: an index and a file for each key. ``pack`` makes bytes that pickle can read."""
 
     def __init__(self, folder: Path, name: str, pack: Callable[[Any], bytes]) -> None:
@@ -58,7 +58,7 @@ class Entries:
         self._latest = self._index
 
     def load(self, key: Any) -> Any:
-        """Return what was saved under ``key``, or None; raise ``Damaged`` after removing what is not as it was written."""
+        """Return what was saved under ``key``, or None; raise ``DamagedEntry`` after removing what is not as it was written."""
         name = self._names().get(key)
         if name is None:
             return None
@@ -72,7 +72,7 @@ class Entries:
         with _alone(self._folder):
             try:
                 names = self._names()
-            except Damaged:
+            except DamagedEntry:
                 names = {}
             taken = set(names.values())
             free = (f"{self._name}.{number}.nbc" for number in count(1))
@@ -103,22 +103,22 @@ def _unpacked(path: Path, kind: type) -> Any:
         found = pickle.loads(content)  # noqa: S301  (checked, in a folder of our own)
     except Exception as error:
         _remove(path)
-        raise Damaged(path.name) from error
+        raise DamagedEntry(path.name) from error
     if not isinstance(found, kind):
         _remove(path)
-        raise Damaged(path.name)
+        raise DamagedEntry(path.name)
     return found
 
 
 def _checked(path: Path) -> bytes | None:
-    for pause in PAUSES:
+    for pause in PAUSES_BEFORE_A_DIGEST_FITS:
         time.sleep(pause)
         content = _own_file(path)
         if content is None:
             return None
         if _own_file(_beside(path)) == _line(path, content):
             return content
-    raise Damaged(path.name)
+    raise DamagedEntry(path.name)
 
 
 def _own_file(path: Path) -> bytes | None:
@@ -129,7 +129,7 @@ def _own_file(path: Path) -> bytes | None:
     with os.fdopen(number, "rb") as file:
         found = os.fstat(number)
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & OTHERS_MAY_WRITE:
-            raise Damaged(path.name)
+            raise DamagedEntry(path.name)
         return file.read()
 
 
@@ -170,14 +170,14 @@ def _alone(folder: Path) -> Iterator[None]:
 
     number = os.open(folder / "writing", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + SECONDS_TO_WAIT_FOR_A_WRITER
         while True:
             try:
                 fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
                 if time.monotonic() > end:
-                    raise Busy from None
+                    raise WriterBusy from None
                 time.sleep(0.01)
         yield
     finally:

@@ -16,8 +16,9 @@ import numba
 import numpy as np
 from platformdirs import user_cache_dir
 
-from tracker.compiled.cache_files import foreign
+from tracker.compiled.cache_files import reason_to_distrust
 from tracker.compiled.fingerprint import PACKAGE
+from tracker.compiled.numba_options import PLAIN
 
 CACHE_VARIABLE = "TRACKER_CACHE_DIR"
 STALE_AFTER_DAYS = 30
@@ -41,25 +42,25 @@ def cache_folder() -> Path | None:
     if setting == "off":
         return None
     parent = Path(setting or user_cache_dir("tracker", appauthor=False)).absolute()
-    folder = parent / f"kernels-{source_fingerprint()}"
+    folder = parent / f"kernels-{source_fingerprint()}{'-plain' if PLAIN else ''}"
     try:
         parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        reason = foreign(parent)
+        reason = reason_to_distrust(parent)
         if reason is None:
             folder.mkdir(mode=0o700, exist_ok=True)
-            reason = "it is a link" if folder.is_symlink() else foreign(folder)
+            reason = "it is a link" if folder.is_symlink() else reason_to_distrust(folder)
         if reason is None:
             (folder / "used").touch()
     except OSError as error:
         reason = error.strerror or str(error)
     if reason is not None:
-        say(f"compiled code cannot be kept in {parent} ({reason}); set {CACHE_VARIABLE} to a folder of your own")
+        warn_once(f"compiled code cannot be kept in {parent} ({reason}); set {CACHE_VARIABLE} to a folder of your own")
         return None
     _forget_old(parent)
     return folder
 
 
-def say(line: str) -> None:
+def warn_once(line: str) -> None:
     """Warn once in a process, and not in the processes that it starts: they would all say the same."""
     if not _said and multiprocessing.parent_process() is None:
         _said.append(line)
@@ -70,7 +71,7 @@ def source_fingerprint() -> str:
     """Hash everything that decides what machine code comes out: our sources, the compiler and its settings."""
     digest = hashlib.sha256(repr((numba.__version__, llvmlite.__version__, np.__version__)).encode())
     digest.update(repr(sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))).encode())
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in sorted([*PACKAGE.rglob("*.py"), PACKAGE / "ziggurat.txt"]):
         name = path.relative_to(PACKAGE)
         if name.parts[0] not in WITHOUT_KERNELS:
             digest.update(f"{name.as_posix()}\0".encode() + path.read_bytes() + b"\0")

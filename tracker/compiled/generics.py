@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from numba.extending import overload
 
-from tracker.compiled.deferred import part_options
 from tracker.compiled.fingerprint import PACKAGE, code_hash, content_hash
+from tracker.compiled.numba_options import helper_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -85,7 +85,7 @@ class GenericFunction(Generic[P, R]):
 
         choose.__signature__ = self.__signature__  # type: ignore[attr-defined]
         # strict=False: numba would also compare annotations; `register` has compared the names
-        overload(self, jit_options={**part_options(), "forceinline": True}, strict=False)(choose)
+        overload(self, jit_options={**helper_options(), "forceinline": True}, strict=False)(choose)
 
 
 def generic(declaration: Callable[P, R]) -> GenericFunction[P, R]:
@@ -93,9 +93,16 @@ def generic(declaration: Callable[P, R]) -> GenericFunction[P, R]:
     return GenericFunction(declaration)
 
 
+def generic_with_default(declaration: Callable[P, R]) -> GenericFunction[P, R]:
+    """Declare a generic function whose own body serves every type that has no implementation."""
+    function = GenericFunction(declaration)
+    function.register(object)(declaration)
+    return function
+
+
 def from_outside(value: Any) -> bool:
     """Tell whether an implementation from outside may serve ``value``, its own type's or an inherited one."""
-    return any(map(_is_foreign, kinds_in(value)))
+    return bool(_foreign) and any(map(_is_foreign, kinds_in(value)))  # asked at each call of a kernel
 
 
 def implementation_hash(kind: type) -> str:

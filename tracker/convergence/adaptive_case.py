@@ -14,14 +14,12 @@ from tracker.convergence.verdict import Distances, Observable, Order, Verdict
 from tracker.scenario import ScenarioError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.convergence.check_request import Request
     from tracker.convergence.extrapolation import Judged
     from tracker.convergence.step_ladder import Ladder
     from tracker.convergence.verdict import Word
 
-    Array = NDArray[np.float64]
 
 AGREEMENT = 1e-9  # of two codes of one deterministic recursion, relative
 TRIALS = 4000

@@ -25,11 +25,8 @@ from tracker.scenario import skew_matrix
 from tracker.skew import clip, pairs, to_pairs
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.convergence.step_ladder import Ladder
-
-    Array = NDArray[np.float64]
 
 
 class Triple(NamedTuple):

@@ -31,8 +31,7 @@ from tracker.limits.scope import OutOfScope
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.convergence.check_request import Progress
     from tracker.convergence.extrapolation import Judged
     from tracker.convergence.implementation_verdict import Implementation
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from tracker.convergence.verdict import Bound
     from tracker.scenario import Scenario
 
-    Array = NDArray[np.float64]
 
 RESOLUTION = 0.05
 LEAST_TRIALS = 100

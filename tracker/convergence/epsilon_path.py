@@ -14,13 +14,10 @@ from tracker.scenario import ScenarioError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.convergence.check_request import Request
     from tracker.convergence.step_ladder import Ladder
     from tracker.convergence.three_limits import Three
-
-    Array = NDArray[np.float64]
 
 
 def check(rungs: Ladder, request: Request) -> Verdict:

@@ -24,14 +24,12 @@ from tracker.scenario import initial_law
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.convergence.step_ladder import Ladder
     from tracker.convergence.verdict import Reference
     from tracker.limits.grid_law import Law
     from tracker.scenario import Scenario
 
-    Array = NDArray[np.float64]
 
 AGREEMENT = {1: 1e-4, 2: 2e-2}  # error of a mean, in units of the resolution: trials see 0.2 of it, and N = 1 is cheap
 ENOUGH = 0.1  # of the resolution: the error of a mean of a law that is only looked at from afar

@@ -28,12 +28,10 @@ from scipy.special import ndtri
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.convergence.trials import Tally
     from tracker.convergence.verdict import Word
 
-    Array = NDArray[np.float64]
 
 LEVEL = 0.01  # at which a right limit is rejected
 ONE_SIDED = 1.6448536269514722  # 95 % quantile of the normal law

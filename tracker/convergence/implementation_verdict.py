@@ -20,14 +20,11 @@ from tracker.convergence.verdict import Sees
 from tracker.limits.scope import OutOfScope
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.convergence.step_ladder import Ladder
     from tracker.convergence.trials import Tally
     from tracker.convergence.verdict import Residual, Word
 
-    Array = NDArray[np.float64]
 
 PANEL, STEPS = 0.5 * LEVEL, 0.4 * LEVEL
 USUAL = 18  # statistics of steps, for the number of trials that decide

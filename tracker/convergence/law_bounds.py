@@ -20,14 +20,12 @@ from tracker.limits.grid_law import ks, w1
 from tracker.metrics.wasserstein import w1_on_grid, w1_quantile
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array, Integers
     from tracker.convergence.exact_values import Exact
     from tracker.convergence.trials import Tally
     from tracker.convergence.verdict import Word
     from tracker.limits.grid_law import Law
 
-    Array = NDArray[np.float64]
 
 CONFIDENCE, SURE = 0.05, 0.001  # of the statement; of a rejection, of whose 1 % the other tests have the rest
 POINTS = 8001  # of the grid on which distribution functions are compared
@@ -55,7 +53,7 @@ def distribution(law: Law, x: Array) -> Array:
     return np.array([law.cdf(x, mode)[-1] for mode in range(law.density.shape[1])])
 
 
-def empirical(theta: Array, mode: NDArray[np.int64], x: Array, X: int) -> Array:
+def empirical(theta: Array, mode: Integers, x: Array, X: int) -> Array:
     """The share of trials in mode i with theta <= x, shape (X, points)."""
     return np.array([np.searchsorted(np.sort(theta[mode == i]), x, side="right") for i in range(X)]) / len(theta)
 
@@ -66,7 +64,7 @@ def lexicographic_gap(one: Array, other: Array) -> Array:
     return np.asarray(one - other + before[:, None])
 
 
-def sample_ks(theta: Array, mode: NDArray[np.int64], law: Law) -> float:
+def sample_ks(theta: Array, mode: Integers, law: Law) -> float:
     """The largest |F_n - F| along the order (mode, theta), taken at every jump of F_n from both sides."""
     x = grid_of(law)
     F = distribution(law, x)

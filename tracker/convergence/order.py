@@ -22,11 +22,9 @@ from tracker.convergence.verdict import Order
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.convergence.trials import Tally
 
-    Array = NDArray[np.float64]
 
 CHI2 = 3.841458820694124
 POWERS = np.linspace(-1.0, 4.0, 2001)

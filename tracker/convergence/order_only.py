@@ -28,12 +28,10 @@ from tracker.scenario import ScenarioError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.convergence.check_request import Request
     from tracker.convergence.step_ladder import Ladder
 
-    Array = NDArray[np.float64]
 
 TRIALS = 4000  # for each level, at most
 LEAST_TRIALS = 100  # or the finest levels are left out

@@ -10,12 +10,9 @@ import numpy as np
 from tracker.convergence.extrapolation import RARE
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.convergence.exact_values import Exact
     from tracker.convergence.statistics import Statistic
-
-    Array = NDArray[np.float64]
 
 
 def set_aside(exact: Exact, trials: int) -> tuple[Exact, list[str]]:

@@ -28,13 +28,10 @@ from tracker.limits.scope import OutOfScope
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array, Integers
     from tracker.convergence.step_ladder import Ladder
     from tracker.scenario import Scenario
 
-    Array = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 FLAT = 1e-12  # of the largest variance: a direction with less has no noise
 ROUNDING = 1e-10  # of the size of a step and its ends: two codes of one formula agree so far
@@ -76,7 +73,7 @@ class StepLaw(NamedTuple):
     overlap: Array
     transitions: Array
     exits: Array
-    edges: Ints
+    edges: Integers
 
 
 class Sums(NamedTuple):
@@ -175,7 +172,7 @@ def whitening(V: Array) -> Whitening:
     return Whitening(to, back, rank, smallest)
 
 
-def gather(law: StepLaw, theta: Array, mode: Ints) -> Sums:
+def gather(law: StepLaw, theta: Array, mode: Integers) -> Sums:
     """Return the sums of some neighbouring trials; theta : (R, K + 1, N), mode : (R, K + 1)."""
     R, K, N = theta.shape[0], theta.shape[1] - 1, theta.shape[2]
     X, F = len(law.noise), min(N, FEATURES) + 1
@@ -235,7 +232,7 @@ def joined(parts: Sequence[Sums]) -> Sums:
     return total._replace(extremes=np.max([part.extremes for part in parts], axis=0))
 
 
-def _start(law: StepLaw, theta: Array, x: Ints, first: Array, extremes: Array) -> tuple[Array, Array, Array]:
+def _start(law: StepLaw, theta: Array, x: Integers, first: Array, extremes: Array) -> tuple[Array, Array, Array]:
     """Sums of the standardised start, of its squares, and of its product with the first residual."""
     spread, mean = law.spread, law.field.mean
     raw = theta - mean
@@ -247,17 +244,17 @@ def _start(law: StepLaw, theta: Array, x: Ints, first: Array, extremes: Array) -
     return white.sum(axis=0), white.T @ white, np.array([product, law.overlap[-1, x].sum()])
 
 
-def _count(i: Ints, j: Ints, X: int) -> Array:
+def _count(i: Integers, j: Integers, X: int) -> Array:
     return np.asarray(np.bincount((i * X + j).ravel(), minlength=X * X).reshape(X, X), dtype=np.float64)
 
 
-def _by_pair(i: Ints, j: Ints, e: Array, X: int) -> Array:
+def _by_pair(i: Integers, j: Integers, e: Array, X: int) -> Array:
     key, N = (i * X + j).ravel(), e.shape[2]
     found = [np.bincount(key, e[:, :, d].ravel(), minlength=X * X) for d in range(N)]
     return np.asarray(np.stack(found, axis=1).reshape(X, X, N), dtype=np.float64)
 
 
-def _ages(law: StepLaw, mode: Ints) -> Array:
+def _ages(law: StepLaw, mode: Integers) -> Array:
     """Steps and exits by mode and age: the first step of a visit has age 1."""
     x, leaves = mode[:, :-1], mode[:, 1:] != mode[:, :-1]
     k = np.arange(x.shape[1])

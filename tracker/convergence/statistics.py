@@ -17,12 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array, Integers
     from tracker.limits.exact_moments import Moments
     from tracker.limits.grid_law import Law
 
-    Array = NDArray[np.float64]
 
 WHOLE_MATRICES = 8  # dimensions up to which every product theta_a theta_b is a statistic; beyond, the squares only
 
@@ -31,9 +29,9 @@ class Sample(NamedTuple):
     """Trials at T and, where the ladder has it, at T / 2: theta (trials, N), mode (trials,)."""
 
     theta: Array
-    mode: NDArray[np.int64]
+    mode: Integers
     early_theta: Array
-    early_mode: NDArray[np.int64]
+    early_mode: Integers
 
 
 @dataclass(frozen=True)

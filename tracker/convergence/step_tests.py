@@ -25,13 +25,12 @@ from tracker.convergence.verdict import Residual, Sees
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from tracker.convergence.residuals import StepLaw, Sums
     from tracker.convergence.verdict import Word
 
-    Array = NDArray[np.float64]
     Statistics = Iterator[tuple[str, float]]
+
+    from tracker.array_types import Array
 
 NOISE, DRIFT, RATE = "size of the noise", "size of the drift", "jumps"
 LOST = 1e-9  # of the size of theta: noise so small is not told from rounding

@@ -26,12 +26,10 @@ from tracker.limits.scope import OutOfScope
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.convergence.step_ladder import Ladder
     from tracker.scenario import Scenario
 
-    Array = NDArray[np.float64]
 
 NAMES = ("frozen", "switched", "averaged")
 STILL = 1e-12  # ratio of the frozen limit: no jump in any horizon

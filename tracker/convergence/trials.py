@@ -16,13 +16,11 @@ from tracker.convergence.statistics import Panel, Sample, evaluate
 from tracker.engine import simulate
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array, Integers
     from tracker.convergence.check_request import Progress
     from tracker.convergence.step_ladder import Ladder
     from tracker.scenario import Scenario
 
-    Array = NDArray[np.float64]
 
 LEVEL_ROLE = 101  # of the seeds of the rungs: a stream of its own, far from the roles of the simulation
 SHARD = 1000  # trials
@@ -41,7 +39,7 @@ class Tally(NamedTuple):
     mean: Array
     covariance: Array
     theta: Array
-    mode: NDArray[np.int64]
+    mode: Integers
     steps: Sums | None = None
 
     @property

@@ -10,16 +10,16 @@ To add a family, write one file (``quadratic.py`` is the pattern):
 4. its keys, each with a sentence that explains it: a subclass of ``CostKeys`` with ``cost: Literal["<name>"]``,
    ``dimension`` and ``build``, and whatever else of ``CostKeys`` has a better answer;
 
-then one line in ``COSTS``, and one example in the table of ``tests/test_costs.py``, which checks the rest.
+then one line in ``COSTS``, and one example in the table of ``tests/costs/test_costs.py``, which checks the rest.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tracker.costs.logistic.family import LogisticKeys
-from tracker.costs.mixture.family import MixtureKeys
-from tracker.costs.polynomial.family import PolynomialKeys
+from tracker.costs.logistic.logistic_cost import LogisticKeys
+from tracker.costs.mixture.mixture_cost import MixtureKeys
+from tracker.costs.polynomial.polynomial_cost import PolynomialKeys
 from tracker.costs.quadratic import QuadraticKeys
 
 if TYPE_CHECKING:

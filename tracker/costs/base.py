@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 import numpy as np
 from pydantic import Field
 
-from tracker.compiled import generic, helper
+from tracker.compiled import generic, generic_with_default, helper
 from tracker.keys import Keys, Matrix, Name, Number, Positive, symmetric
 from tracker.streams import draw_normals
 
@@ -41,144 +41,92 @@ def hessian(cost: Any, theta: Array, z: Array, out: Array) -> None:
     """Write the Hessian of c(., z) at theta to ``out`` (N, N)."""
 
 
-@generic
-def observation_size(cost: Any) -> int:  # type: ignore[empty-body]
+@generic_with_default
+def observation_size(cost: Any) -> int:
     """Return the length of an observation z."""
+    return 0
 
 
-@generic
+@generic_with_default
 def observe(cost: Any, k: int, count: int, stream: Words, out: Array) -> None:
     """Write the observations of steps k, ..., k + count - 1 to the rows of ``out`` (>= count, >= observation_size)."""
+    return
 
 
-@generic
-def expected(cost: Any, theta: Array) -> float:  # type: ignore[empty-body]
+@generic_with_default
+def expected(cost: Any, theta: Array) -> float:
     """Return C(theta) = E c(theta, z)."""
+    return value(cost, theta, np.zeros(max(1, observation_size(cost))))
 
 
-@generic
+@generic_with_default
 def expected_gradient(cost: Any, theta: Array, out: Array) -> None:
     """Write the gradient of C at theta to ``out`` (N,)."""
+    gradient(cost, theta, np.zeros(max(1, observation_size(cost))), out)
 
 
-@generic
-def correct(cost: Any, theta: Array) -> float:  # type: ignore[empty-body]
+@generic_with_default
+def correct(cost: Any, theta: Array) -> float:
     """Return the share of the labels that theta gets right, a tie being half right; 0 where there are none."""
+    return 0.0
 
 
-@generic
-def classes(cost: Any) -> int:  # type: ignore[empty-body]
+@generic_with_default
+def classes(cost: Any) -> int:
     """Return how many different labels ``correct`` looks at; 0 where the cost classifies nothing (interpreted only)."""
+    return 0
 
 
-@generic
-def cost_every(cost: Any) -> int:  # type: ignore[empty-body]
+@generic_with_default
+def cost_every(cost: Any) -> int:
     """Return every how many steps ``expected`` and ``correct`` are asked for (interpreted only).
 
     1 where they take less than a tenth of a step of the classical sampler, else ``SELDOM``. It is declared, not timed: what a
     run measures must not depend on the machine.
     """
-
-
-@generic
-def period(cost: Any) -> int:  # type: ignore[empty-body]
-    """Return after how many steps the observations repeat themselves; 1 where they never do (interpreted only)."""
-
-
-@generic
-def measure_size(cost: Any, dimension: int) -> int:  # type: ignore[empty-body]
-    """Return the length of what ``measure`` writes."""
-
-
-@generic
-def measure(cost: Any, theta: Array, out: Array) -> None:
-    """Write the coordinates of theta in which distances to a minimiser are taken."""
-
-
-@generic
-def twins(cost: Any, point: Array) -> Array:  # type: ignore[empty-body]
-    """Return, as rows, all points of the ``measure`` space that stand for the same parameter as ``point``."""
-
-
-@generic
-def stored_observations(cost: Any) -> Array | None:
-    """Return all observations as rows, where they are stored and equally likely, else None (interpreted only)."""
-
-
-@generic
-def known_minimisers(cost: Any) -> Array | None:
-    """Return the global minimisers of C as rows where they are known in closed form, else None (interpreted only)."""
-
-
-@generic
-def search_region(cost: Any, start: Array) -> tuple[Array, Array]:  # type: ignore[empty-body]
-    """Return a centre (N,) and a scale (N,) that cover where minimisers may be (interpreted only)."""
-
-
-@observation_size.register(object)
-def _no_observation(cost: Any) -> int:
-    return 0
-
-
-@observe.register(object)
-def _observe_nothing(cost: Any, k: int, count: int, stream: Words, out: Array) -> None:
-    return
-
-
-@expected.register(object)
-def _value_at_zero(cost: Any, theta: Array) -> float:
-    return value(cost, theta, np.zeros(max(1, observation_size(cost))))
-
-
-@expected_gradient.register(object)
-def _gradient_at_zero(cost: Any, theta: Array, out: Array) -> None:
-    gradient(cost, theta, np.zeros(max(1, observation_size(cost))), out)
-
-
-@correct.register(object)
-def _nothing_to_get_right(cost: Any, theta: Array) -> float:
-    return 0.0
-
-
-@classes.register(object)
-def _no_labels(cost: Any) -> int:
-    return 0
-
-
-@cost_every.register(object)
-def _seldom(cost: Any) -> int:
     return SELDOM
 
 
-@period.register(object)
-def _never(cost: Any) -> int:
+@generic_with_default
+def period(cost: Any) -> int:
+    """Return after how many steps the observations repeat themselves; 1 where they never do (interpreted only)."""
     return 1
 
 
-@measure_size.register(object)
-def _as_many_as_parameters(cost: Any, dimension: int) -> int:
+@generic_with_default
+def measure_size(cost: Any, dimension: int) -> int:
+    """Return the length of what ``measure`` writes."""
     return dimension
 
 
-@measure.register(object)
-def _parameters_themselves(cost: Any, theta: Array, out: Array) -> None:
+@generic_with_default
+def measure(cost: Any, theta: Array, out: Array) -> None:
+    """Write the coordinates of theta in which distances to a minimiser are taken."""
     for d in range(theta.size):
         out[d] = theta[d]
 
 
-@twins.register(object)
-def _only_itself(cost: Any, point: Array) -> Array:
+@generic_with_default
+def twins(cost: Any, point: Array) -> Array:
+    """Return, as rows, all points of the ``measure`` space that stand for the same parameter as ``point``."""
     return point[np.newaxis]
 
 
-@stored_observations.register(object)
-@known_minimisers.register(object)
-def _unknown(cost: Any) -> None:
+@generic_with_default
+def stored_observations(cost: Any) -> Array | None:
+    """Return all observations as rows, where they are stored and equally likely, else None (interpreted only)."""
     return None
 
 
-@search_region.register(object)
-def _around_the_start(cost: Any, start: Array) -> tuple[Array, Array]:
+@generic_with_default
+def known_minimisers(cost: Any) -> Array | None:
+    """Return the global minimisers of C as rows where they are known in closed form, else None (interpreted only)."""
+    return None
+
+
+@generic_with_default
+def search_region(cost: Any, start: Array) -> tuple[Array, Array]:
+    """Return a centre (N,) and a scale (N,) that cover where minimisers may be (interpreted only)."""
     return start, 3.0 * np.maximum(1.0, np.abs(start))
 
 

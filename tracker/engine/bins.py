@@ -13,7 +13,7 @@ import numpy as np
 from tracker.compiled import helper
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from tracker.array_types import Integers
 
 AGE_BITS = 2  # 4 bins per doubling: the error curve after a switch
 WAIT_BITS = 5  # 32 bins per doubling: times to re-acquisition, within 3 %
@@ -35,6 +35,6 @@ def lower_edge(bin_: int, bits: int) -> int:
     return (bin_ - (shift << bits)) << shift
 
 
-def bin_edges(largest: int, bits: int) -> NDArray[np.int64]:
+def bin_edges(largest: int, bits: int) -> Integers:
     """Return the edges (bins + 1,) of all bins up to the one that holds ``largest``: bin b is edges[b] <= n < edges[b + 1]."""
     return np.array([lower_edge(b, bits) for b in range(bin_of(largest, bits) + 2)], dtype=np.int64)

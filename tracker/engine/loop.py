@@ -29,11 +29,8 @@ from tracker.samplers.base import (
 from tracker.streams import INNER, NOISE, OBSERVATIONS, PERTURBATIONS, draw_normals, seed_stream
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from tracker.array_types import Array, Booleans, Integers, Words
 
-    Array = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-    Words = NDArray[np.uint64]
 
 PAD = 16  # floats between a trial's scratch and whatever the allocator puts next to it
 ROLES = (OBSERVATIONS, NOISE, PERTURBATIONS, INNER)  # rows of a trial's streams, as samplers.base names them
@@ -68,7 +65,7 @@ class Block(NamedTuple):
     mode: Integers
     end: Integers
     since: Integers
-    live: NDArray[np.bool_]
+    live: Booleans
     present: Integers  # (T,): the mode at ``stop``
 
 

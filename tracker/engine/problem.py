@@ -18,13 +18,11 @@ from tracker.streams import entropy_words
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array, Words
     from tracker.samplers.base import SamplerKeys
     from tracker.samplers.state import Recorded
     from tracker.scenario import Mode, Scenario
 
-    Array = NDArray[np.float64]
 
 RUNAWAY = 1e8  # times the scale of a scenario: a trial so far away has diverged
 CELL_FLOATS = 1280  # normals drawn at a time: few enough to stay in the first-level cache
@@ -68,7 +66,7 @@ class Problem(NamedTuple):
     plan: Plan
     layout: Layout
     origin: Array
-    entropy: NDArray[np.uint64]
+    entropy: Words
 
     @property
     def records(self) -> int:

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
     from tracker.environment import Timeline
 
-    Array = NDArray[np.float64]
     Arrays = dict[str, NDArray[Any]]
+
+    from tracker.array_types import Array, Integers
 
 __all__ = [
     "Contestant", "Keeper", "Problem", "Snapshot", "compile_kernels", "empty_ledger", "most_trials",
@@ -44,7 +45,7 @@ class Snapshot(NamedTuple):
     The environment is not part of it (SimPy cannot be saved): its events are replayed, without the samplers.
     """
 
-    reached: NDArray[np.int64]  # (contestants,): steps taken; unequal in the middle of a block
+    reached: Integers  # (contestants,): steps taken; unequal in the middle of a block
     seconds: Array  # (contestants,)
     ledgers: tuple[Ledger, ...]
 
@@ -139,7 +140,7 @@ def compile_kernels(problem: Problem, note: Callable[[str], None] = lambda _: No
 def _advance(
     problem: Problem,
     contestant: Contestant,
-    trials: NDArray[np.int64],
+    trials: Integers,
     starts: Array,
     skews: Array,
     block: Block,
@@ -172,7 +173,7 @@ def _block(timeline: Timeline, environment: Environment) -> Block:
     )
 
 
-def start_points(problem: Problem, trials: NDArray[np.int64]) -> Array:
+def start_points(problem: Problem, trials: Integers) -> Array:
     """Return theta_0 of each trial, shape (T, N)."""
     scenario = problem.scenario
     factor = scenario.start_factor
@@ -182,7 +183,7 @@ def start_points(problem: Problem, trials: NDArray[np.int64]) -> Array:
     return np.ascontiguousarray(scenario.start_mean + (factor * normals[:, np.newaxis, :]).sum(axis=2))
 
 
-def start_skews(problem: Problem, contestant: Contestant, trials: NDArray[np.int64]) -> Array:
+def start_skews(problem: Problem, contestant: Contestant, trials: Integers) -> Array:
     """Return S_0 of each trial, shape (T, N, N), before the bounds."""
     N = problem.origin.size
     if contestant.skew is not None:

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracker import chain
-
-Floats = NDArray[np.float64]
+from tracker.array_types import Array
 
 
 class Switch(NamedTuple):
@@ -43,8 +41,8 @@ class Plan:
     """
 
     modes: int
-    initial: Floats
-    Q: Floats | None = None
+    initial: Array
+    Q: Array | None = None
     alpha: float | None = None
     switches: tuple[tuple[int, int], ...] = ()
     interventions: tuple[Switch | Outage, ...] = ()

@@ -6,13 +6,11 @@ from collections.abc import Generator, Iterator, Sequence
 
 import numpy as np
 import simpy
-from numpy.typing import NDArray
 
 from tracker import chain
+from tracker.array_types import Array, Integers
 from tracker.environment.plan import Plan, Switch
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Process = Generator[simpy.Event, None, None]
 Visit = list[int]  # length 2 X: where the jump leads from each mode, then how long the stay is in each
 
@@ -23,7 +21,7 @@ FIRST_DRAW, LARGEST_DRAW = 4, 64  # pairs: few for short trials, and bounded, fo
 class Chance:
     """All that the chain leaves to chance, drawn ahead: what a path reads does not depend on the size of the draws."""
 
-    def __init__(self, Q: Floats, alpha: float, initial: Floats, steps: int) -> None:
+    def __init__(self, Q: Array, alpha: float, initial: Array, steps: int) -> None:
         self._initial = np.cumsum(initial)
         self._leave = np.cumsum(chain.embedded_law(Q), axis=1)
         self._exit = chain.exit_probability(Q, alpha)
@@ -47,7 +45,7 @@ class Chance:
             yield from drawn
             drawn = self._look_up(stream.random((min(2 * len(drawn), LARGEST_DRAW), 2)))
 
-    def _look_up(self, pairs: Floats) -> list[Visit]:
+    def _look_up(self, pairs: Array) -> list[Visit]:
         """A visit for each row (u, v): what it would be from and in each of the modes."""
         targets = chain.next_mode(pairs[:, :1], self._leave)
         dwells = chain.dwell(-np.log1p(-pairs[:, 1:]), self._exit)
@@ -80,7 +78,7 @@ class World:
         for event in plan.interventions:
             clock.process(self._force(*event) if isinstance(event, Switch) else self._outage(*event))
 
-    def run_through(self, step: int) -> Ints:
+    def run_through(self, step: int) -> Integers:
         """Let everything up to step `step` happen; rows (path, step, mode, by chain) of the entries, shape (n, 4)."""
         self._clock.run(until=step + 1)  # SimPy stops before the events of `until`
         log, self._log = self._log, []

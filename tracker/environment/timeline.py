@@ -6,14 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracker import chain
+from tracker.array_types import Booleans, Integers
 from tracker.environment.plan import Plan, Switch
 from tracker.environment.simpy_processes import Chance, Visit, World
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class Timeline(NamedTuple):
@@ -34,14 +31,14 @@ class Timeline(NamedTuple):
 
     start: int
     stop: int
-    offsets: Ints
-    mode: Ints
-    end: Ints
-    since: Ints
-    live: NDArray[np.bool_]
+    offsets: Integers
+    mode: Integers
+    end: Integers
+    since: Integers
+    live: Booleans
 
 
-def dwell_ages(plan: Plan) -> Ints:
+def dwell_ages(plan: Plan) -> Integers:
     """Return the first age of each bin in which dwells are counted."""
     if plan.Q is None or plan.alpha is None:
         return chain.age_edges(np.zeros(plan.modes))
@@ -84,12 +81,12 @@ class Environment:
         self._take_in(self._log_through(0))
 
     @property
-    def present(self) -> Ints:
+    def present(self) -> Integers:
         """Mode in effect at the step where the last block stopped, shape (T,)."""
         return self._for_trials(self._mode)
 
     @property
-    def switches(self) -> Ints:
+    def switches(self) -> Integers:
         """Changes of mode at steps 1, ..., stop, shape (T,)."""
         return self._for_trials(self._changes)
 
@@ -119,12 +116,12 @@ class Environment:
             self._counts += self._count(path, self._mode, length, path < 0, self._mode)
         self._closed = True
 
-    def _log_through(self, step: int) -> Ints:
+    def _log_through(self, step: int) -> Integers:
         if self._world is None:  # a world of one mode: nothing ever happens
             return np.zeros((0, 4), dtype=np.int64)
         return self._world.run_through(step)
 
-    def _take_in(self, log: Ints) -> tuple[Ints, Ints, Ints]:
+    def _take_in(self, log: Integers) -> tuple[Integers, Integers, Integers]:
         """Count the visits that ended in the log, and give (path, step, mode) of the changes of mode."""
         paths = np.arange(len(self._mode))
         going_on = np.stack([paths, self._entered, self._mode, np.zeros_like(paths)], axis=1)
@@ -143,7 +140,7 @@ class Environment:
         self._changes += np.bincount(path[changed], minlength=len(paths))
         return path[changed], step[changed], mode[changed]
 
-    def _overruled(self, step: Ints, before: Ints) -> NDArray[np.bool_]:
+    def _overruled(self, step: Integers, before: Integers) -> Booleans:
         """Whether a forced switch leads elsewhere at `step` than to the mode before it."""
         overruled = np.zeros(len(step), dtype=bool)
         for event in self._plan.interventions:
@@ -152,16 +149,16 @@ class Environment:
         return overruled
 
     def _count(
-        self, path: Ints, mode: Ints, length: Ints, completed: NDArray[np.bool_], target: Ints
+        self, path: Integers, mode: Integers, length: Integers, completed: Booleans, target: Integers
     ) -> chain.DwellCounts:
         told = slice(None) if self._plan.Q is not None else slice(0)  # a schedule has no visits to count
         visits = mode[told], length[told], completed[told], target[told]
         return chain.count_dwells(*visits, self._edges, self._plan.modes, path[told], len(self._changes))
 
-    def _for_trials(self, by_path: Ints) -> Ints:
+    def _for_trials(self, by_path: Integers) -> Integers:
         return by_path.copy() if self._by_chance else np.repeat(by_path, self._trials, axis=0)
 
-    def _timeline(self, start: int, segments: Ints) -> Timeline:
+    def _timeline(self, start: int, segments: Integers) -> Timeline:
         """Cut segments (path, begin, mode, since) at the edges of outages; repeat a path that all trials share."""
         path, begin, mode, since = segments
         end = np.where(_followed(path), np.roll(begin, -1), self._stop)
@@ -180,6 +177,6 @@ class Environment:
         return Timeline(start, self._stop, offsets, *columns)
 
 
-def _followed(path: Ints) -> NDArray[np.bool_]:
+def _followed(path: Integers) -> Booleans:
     """Whether the next row belongs to the same path."""
     return np.append(path[1:] == path[:-1], False)[: len(path)]  # of no path at all, nothing

@@ -25,10 +25,10 @@ from tracker.skew import from_pairs, pairs, to_pairs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
-    Bools = NDArray[np.bool_]
+    from tracker.array_types import Array, Booleans
+
 
 RTOL, ATOL = 1e-12, 1e-13
 LOOKS = 8  # places in a step where an arrival or a return is looked for
@@ -79,7 +79,7 @@ class _Flow:
         turn[rows, j] = -g[i]
         return -M @ g, -D @ (M @ h).T - turn, -self.kappa * (D @ g)
 
-    def rate(self, held: Bools, t: float, y: Array) -> Array:  # noqa: ARG002  (no explicit time)
+    def rate(self, held: Booleans, t: float, y: Array) -> Array:  # noqa: ARG002  (no explicit time)
         """The state's derivative while the S(i, j) in ``held`` stay where they are."""
         theta, D, s = self.rates(y)
         return np.concatenate([theta, D.ravel(), np.where(held, 0.0, s)])
@@ -178,7 +178,7 @@ def _integrate(flow: _Flow, y: Array, at: Array, low: float, high: float) -> Arr
     raise ArithmeticError(f"adaptive_path: more than {MOST_STEPS} steps")
 
 
-def _changes(flow: _Flow, y: Array, held: Bools, low: float, high: float) -> Bools:
+def _changes(flow: _Flow, y: Array, held: Booleans, low: float, high: float) -> Booleans:
     """Which S(i, j) have passed a bound, or would turn back from the one they are held at."""
     s, velocity = flow.parts(y)[2], flow.rates(y)[2]
     inward = np.where(np.abs(s - low) <= np.abs(s - high), velocity, -velocity)
@@ -186,7 +186,9 @@ def _changes(flow: _Flow, y: Array, held: Bools, low: float, high: float) -> Boo
     return np.where(held, inward > TOUCH, passed)
 
 
-def _first_change(flow: _Flow, path: Any, t0: float, t1: float, held: Bools, low: float, high: float) -> float | None:
+def _first_change(
+    flow: _Flow, path: Any, t0: float, t1: float, held: Booleans, low: float, high: float
+) -> float | None:
     """The first time in (t0, t1] at which the set of held S(i, j) must change, or None."""
     if not (np.isfinite(low) or np.isfinite(high)):
         return None
@@ -197,7 +199,7 @@ def _first_change(flow: _Flow, path: Any, t0: float, t1: float, held: Bools, low
     return None
 
 
-def _bisected(flow: _Flow, path: Any, before: float, after: float, held: Bools, low: float, high: float) -> float:
+def _bisected(flow: _Flow, path: Any, before: float, after: float, held: Booleans, low: float, high: float) -> float:
     """The first change, known to lie between two times, from its later side."""
     for _ in range(BISECTIONS):
         middle = (before + after) / 2
@@ -208,7 +210,7 @@ def _bisected(flow: _Flow, path: Any, before: float, after: float, held: Bools, 
     return after
 
 
-def _settle(flow: _Flow, y: Array, held: Bools, low: float, high: float) -> Bools:
+def _settle(flow: _Flow, y: Array, held: Booleans, low: float, high: float) -> Booleans:
     """Put the S(i, j) that have passed a bound onto it, in place; return which are held from now on."""
     changed = _changes(flow, y, held, low, high)
     s = flow.parts(y)[2]
@@ -216,7 +218,7 @@ def _settle(flow: _Flow, y: Array, held: Bools, low: float, high: float) -> Bool
     return np.where(changed, ~held, held)
 
 
-def _outward(flow: _Flow, y: Array, low: float, high: float, held: Bools) -> Bools:
+def _outward(flow: _Flow, y: Array, low: float, high: float, held: Booleans) -> Booleans:
     """Which S(i, j) begin at a bound and do not leave it inwards (at D = 0 the velocity is 0: held until it is not)."""
     s, velocity = flow.parts(y)[2], flow.rates(y)[2]
     return np.asarray(held | ((s <= low) & (velocity <= 0)) | ((s >= high) & (velocity >= 0)))

@@ -33,11 +33,9 @@ from tracker.limits.switched_quadratic import SwitchedQuadratic, read_quadratic
 from tracker.limits.switched_stability import averaging_step, first_interval
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.scenario.model import Scenario
 
-    Array = NDArray[np.float64]
 
 TOO_FLAT = "a mode is so flat in some direction that rounding hides the error"
 PER_DECADE, FEW_PER_DECADE = 8, 3  # step sizes at which the error is looked at before the best one is located

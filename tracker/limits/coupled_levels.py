@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from tracker.array_types import Array
     from tracker.scenario import Scenario
 
-    Array = NDArray[np.float64]
 
 QUANTILE = 1.959963984540054  # of the normal law, for 95 %
 LIMIT_CELLS = 16

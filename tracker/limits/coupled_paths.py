@@ -23,12 +23,9 @@ from tracker.costs.base import hessian, observation_size
 from tracker.skew import pairs
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array, Integers
     from tracker.limits.drift_field import Field
 
-    Array = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 FOREVER = 2**40  # steps of a visit that outlasts every horizon; sums of them stay whole numbers
 
@@ -54,11 +51,11 @@ class Adaptation:
 class Visits:
     """modes, exponentials : ndarrays, shape (trials, visits)."""
 
-    modes: Ints
+    modes: Integers
     exponentials: Array
 
 
-def stops(field: Field, visits: Visits, alpha: float) -> Ints:
+def stops(field: Field, visits: Visits, alpha: float) -> Integers:
     """The step before which each visit ends, shape (trials, visits)."""
     a = np.minimum(alpha * np.abs(np.diag(field.Q)), 1.0)
     steps = np.minimum(dwell(visits.exponentials, a[visits.modes]), FOREVER)
@@ -110,11 +107,11 @@ class Paths:
         self.D = np.zeros((len(theta), len(self.pairs), N))
 
     @property
-    def mode(self) -> Ints:
+    def mode(self) -> Integers:
         """The mode of each trial now."""
         return self.modes[self.rows, self.visit]
 
-    def add_gradient(self, mode: int, rows: Ints, weight: Array, g: Array, h: Array | None) -> None:
+    def add_gradient(self, mode: int, rows: Integers, weight: Array, g: Array, h: Array | None) -> None:
         """Add the weighted gradient (and Hessian) of a mode to the rows of ``g`` (trials, N) and ``h``."""
         at = self.theta[rows]
         g[rows] += weight[:, None] * self.field.gradients(mode, at)

@@ -22,12 +22,12 @@ from tracker.limits.scope import OutOfScope
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from tracker.array_types import Array
     from tracker.limits.drift_field import Field
     from tracker.scenario import Scenario
 
-    Array = NDArray[np.float64]
 
 REFINEMENT = 4.0 / 3.0
 WIDENINGS = 4

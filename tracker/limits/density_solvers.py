@@ -17,11 +17,10 @@ from tracker.limits.scope import OutOfScope
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from tracker.array_types import Array
     from tracker.scenario import Scenario
-
-    Array = NDArray[np.float64]
 
     Solve = Callable[[Field, Array, Any, Array], Array]
     Counts = int | tuple[int, ...]

@@ -19,11 +19,9 @@ from tracker.costs.facts import additive_noise
 from tracker.limits.scope import read_scenario
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.scenario import Scenario
 
-    Array = NDArray[np.float64]
 
 NUMBERS = 300  # that a cost is made of: a look at it takes as long again
 

@@ -30,9 +30,9 @@ from tracker.limits import moment_system
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tracker.array_types import Array
     from tracker.limits.switched_quadratic import SwitchedQuadratic
 
-    Array = NDArray[np.float64]
 
 LONG = 130  # unknowns up to which the longer numbers take a second or so
 TERMS = 24  # of the Taylor series at a norm of 1/2: the next is 1e-31

@@ -18,11 +18,11 @@ from tracker.limits.epsilon_derivative import derivatives
 from tracker.limits.switched_quadratic import SwitchedQuadratic, read_quadratic
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from tracker.array_types import Array, Integers
     from tracker.scenario.model import Scenario
 
-    Array = NDArray[np.float64]
 
 Law = Literal["limit", "algorithm"]
 LAWS = ("limit", "algorithm")
@@ -174,7 +174,7 @@ def checked_times(times: ArrayLike) -> Array:
     return t
 
 
-def _checked_steps(steps: ArrayLike) -> NDArray[np.int64]:
+def _checked_steps(steps: ArrayLike) -> Integers:
     k = np.asarray(steps)
     if k.size == 0:
         raise ValueError("steps: give at least one")

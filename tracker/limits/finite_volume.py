@@ -20,11 +20,9 @@ import numpy as np
 from tracker.limits.grid_box import EDGE, wider
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.limits.drift_field import Field
 
-    Array = NDArray[np.float64]
 
 CELLS = {1: 960, 2: 160}  # a side
 CHUNK = 400.0  # q t at once: exp(-400) is still a number

@@ -24,12 +24,9 @@ from tracker.limits.scope import OutOfScope
 from tracker.limits.spectral import TooMuchWork, initial_density, point_axes
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array, Booleans, Integers
     from tracker.limits.drift_field import Field
 
-    Array = NDArray[np.float64]
-    Bools = NDArray[np.bool_]
 
 LOOK_STEPS, LOOKS, WIDENINGS = 64, 6, 3  # of the coarse law that shows where mass is; how often, and how often wider
 LOOK_POINTS, LOOK_DENSITY = {1: 256, 2: 128}, 0.5  # a side; of them in the narrowest standard deviation
@@ -63,8 +60,8 @@ class Places(NamedTuple):
     """Where mass is: on a coarse grid of ``box``, by mode, ever more than NO_MASS and LITTLE_MASS of it."""
 
     box: Array
-    any: Bools
-    much: Bools
+    any: Booleans
+    much: Booleans
 
 
 class Level(NamedTuple):
@@ -75,7 +72,7 @@ class Level(NamedTuple):
     """
 
     points: tuple[int, ...]
-    held: list[NDArray[np.int64]]
+    held: list[Integers]
     means: list[Array]
     covariances: list[Array]
     work: float
@@ -163,7 +160,7 @@ def places(field: Field, box: Array, horizon: float) -> Places:
     return found
 
 
-def _fills(held: Bools) -> bool:
+def _fills(held: Booleans) -> bool:
     return any(np.take(held, [0, -1], axis=axis).any() for axis in range(1, held.ndim))
 
 
@@ -176,7 +173,7 @@ def _look(field: Field, box: Array, horizon: float) -> Places:
     least = np.diag((LOOK_DENSITY * sides) ** 2)
     rho = initial_density(field, axes, field.covariance + least).reshape(X, -1) * float(np.prod(sides))
     most, known = np.zeros_like(rho), np.zeros(rho.shape, dtype=bool)
-    kernels: list[list[tuple[NDArray[np.int64], Any]]] = [[] for _ in range(X)]
+    kernels: list[list[tuple[Integers, Any]]] = [[] for _ in range(X)]
     switch, shape = _switching(field, h), (X, *(len(axis) for axis in axes))
     for _ in range(LOOK_STEPS):
         most = np.maximum(most, rho)
@@ -196,7 +193,7 @@ def _look(field: Field, box: Array, horizon: float) -> Places:
     return Places(box, _grown((most > NO_MASS).reshape(shape)), (most > LITTLE_MASS).reshape(shape))
 
 
-def _grown(mask: Bools, by: int = 1) -> Bools:
+def _grown(mask: Booleans, by: int = 1) -> Booleans:
     """With the neighbours of every point that is in, so many along each axis; the first axis is the mode's."""
     from scipy.ndimage import maximum_filter
 

@@ -20,11 +20,9 @@ from tracker.limits.grid_box import DEPTH, automatic_box
 from tracker.limits.scope import OutOfScope
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.scenario import Mode
 
-    Array = NDArray[np.float64]
 
 POINTS = {1: 4001, 2: 241}  # a side
 MOST_POINTS = {1: 64001, 2: 961}

@@ -19,11 +19,11 @@ from tracker.limits.scope import OutOfScope
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from tracker.array_types import Array, Booleans
     from tracker.limits.drift_field import Field
 
-    Array = NDArray[np.float64]
 
 DEPTH = 34.0  # exp(-34) = 2e-15
 DEVIATIONS = 8.2  # of a Gaussian start: 2e-16 outside
@@ -84,7 +84,7 @@ def _comes_down_again(field: Field, sides: Array) -> bool:
     return False
 
 
-def _level_box(field: Field, sides: Array, start: Array, hull: Array) -> tuple[Array, NDArray[np.bool_]]:
+def _level_box(field: Field, sides: Array, start: Array, hull: Array) -> tuple[Array, Booleans]:
     """Return the bounding box, a cell wider, of what must be held, and the sides (N, 2) that it reaches."""
     N = len(sides)
     axes = [np.linspace(low, high, SCAN[N]) for low, high in sides]

@@ -13,9 +13,10 @@ from tracker.scenario.builders import mode_index
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array
+
 
 DISTANCE_POINTS = 12_001  # where two CDFs are compared
 FINER = 16  # times the points of a smooth law, where its CDF is tabulated: the spline between is then right to rounding

@@ -25,12 +25,9 @@ from tracker.skew import switched_moments
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.limits.exact_moments import Law
     from tracker.limits.switched_quadratic import SwitchedQuadratic
-
-    Array = NDArray[np.float64]
 
 
 ILL_CONDITIONED = 1e-14  # the inverse condition below which less than two digits are right

@@ -28,12 +28,9 @@ from scipy.sparse.linalg import expm_multiply
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array, Integers
     from tracker.limits.switched_quadratic import SwitchedQuadratic
 
-    Array = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 DENSE = 500  # unknowns up to which a dense matrix is the fastest way
 
@@ -72,11 +69,11 @@ class Entries:
         X, N = problem.X, problem.N
         self.n, self.order = size(problem, order), order
         self.first, self.width = (0, X, X + X * N), (1, N, N * N)
-        self.rows: list[Ints] = []
-        self.columns: list[Ints] = []
+        self.rows: list[Integers] = []
+        self.columns: list[Integers] = []
         self.values: list[Array] = []
 
-    def add(self, row: int, column: int, values: Array, at: tuple[Ints, Ints] | None = None) -> None:
+    def add(self, row: int, column: int, values: Array, at: tuple[Integers, Integers] | None = None) -> None:
         """Add a block to each mode: values (X, height, width), or values (X, ...) at (rows, columns) within the block."""
         if row > self.order:
             return
@@ -168,7 +165,7 @@ def flow(problem: SwitchedQuadratic, times: Array, v: Array, order: int = 2) -> 
     return found
 
 
-def walk(problem: SwitchedQuadratic, steps: Ints, v: Array, order: int = 2) -> Array:
+def walk(problem: SwitchedQuadratic, steps: Integers, v: Array, order: int = 2) -> Array:
     """Return the algorithm's v after each number of ``steps``, shape (steps, n), or (steps, n, c) from c columns v (n, c)."""
     if v.ndim == 2 and len(v) > DENSE:
         return np.stack([walk(problem, steps, column, order) for column in v.T], axis=-1)
@@ -184,7 +181,7 @@ def walk(problem: SwitchedQuadratic, steps: Ints, v: Array, order: int = 2) -> A
     return found
 
 
-def _powered(E: Array, steps: Ints, v: Array) -> Array:
+def _powered(E: Array, steps: Integers, v: Array) -> Array:
     """Return (I + E)^k v for each k, by (I + E)^2 = I + (2 E + E^2): E keeps its digits however small it is."""
     found = np.repeat(v[None], len(steps), axis=0)
     left = np.array(steps)

@@ -20,12 +20,9 @@ from tracker.limits.scope import OutOfScope
 from tracker.limits.spectral import initial_density, point_axes
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array, Integers
     from tracker.limits.drift_field import Field
 
-    Array = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 DENSITY = {1: 2.0, 2: 1.5}  # points per standard deviation of the noise: 5e-35 and 5e-20
 REACH = 7.8  # standard deviations of the noise that are kept: 6e-15 beyond
@@ -180,7 +177,9 @@ def sparse_kernel(target: Array, V: Array, axes: tuple[Array, ...], reach: float
     return sparse.csc_array((entries, rows, starts.astype(np.int32)), shape=shape)
 
 
-def _columns(place: Array, V: Array, sides: Array, size: tuple[int, ...], reach: float) -> tuple[Array, Ints, Ints]:
+def _columns(
+    place: Array, V: Array, sides: Array, size: tuple[int, ...], reach: float
+) -> tuple[Array, Integers, Integers]:
     """The kernel's columns for targets at ``place`` (k, N), in units of the grid: entries, rows, how many in each."""
     inverse, widths = np.linalg.inv(V), _widths(V.max(axis=0), sides, reach)
     reached = [

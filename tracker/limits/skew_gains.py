@@ -23,11 +23,10 @@ from tracker.limits.stationary_moments import Steady, checked_radius
 from tracker.limits.switched_quadratic import SwitchedQuadratic, read_quadratic
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from tracker.array_types import Array
     from tracker.scenario.model import Scenario
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

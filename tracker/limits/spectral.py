@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
     from tracker.limits.drift_field import Field
 
-    Array = NDArray[np.float64]
     Waves = NDArray[np.complex128]
+
+    from tracker.array_types import Array
 
 FIRST_POINTS = {1: 96, 2: 48}  # a side; more until two resolutions agree
 MOST_POINTS = {1: 768, 2: 256}

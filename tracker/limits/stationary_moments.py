@@ -29,11 +29,9 @@ from tracker.skew import switched_moments
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.scenario.model import Scenario
 
-    Array = NDArray[np.float64]
 
 HALVINGS = 60  # down to which a stable epsilon is looked for
 

@@ -17,11 +17,8 @@ from tracker.limits.scope import OutOfScope, read_scenario
 from tracker.scenario.complaints import place_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.scenario.model import Scenario
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

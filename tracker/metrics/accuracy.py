@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array, Integers
+
 
 CHUNK = 4096  # points at a time: a product of all at once would need gigabytes
 
@@ -39,9 +40,7 @@ def accuracy(classes: Sequence[Classes], theta: Array, mode: NDArray[np.integer]
     return found
 
 
-def accuracy_waits(
-    accurate: Array, mode: NDArray[np.integer], every: int, level: float, edges: Array
-) -> NDArray[np.int64]:
+def accuracy_waits(accurate: Array, mode: NDArray[np.integer], every: int, level: float, edges: Array) -> Integers:
     """Return counts of re-acquisitions and of censored waits, shape (T, bins, 2), from traces (T, R), one point each ``every`` steps.
 
     A wait goes from the first recorded point in a new mode to the first with an accuracy above ``level``, and is censored at

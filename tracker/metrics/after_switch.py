@@ -13,11 +13,8 @@ from tracker.metrics.recovery import COUNTS_HELD, group_trials, shares_of_modes,
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array, Integers
     from tracker.metrics.averages import Scale
-
-    Array = NDArray[np.float64]
 
 
 def mean_per_step(sums: Array, steps: Array, scale: Scale = "positive") -> Curve:
@@ -35,7 +32,7 @@ def mean_per_step(sums: Array, steps: Array, scale: Scale = "positive") -> Curve
     return Curve(mean, np.sqrt(square * free) / np.where(total > 0, total, np.nan), trials, scale)
 
 
-def restricted_mean(waits: Array, edges: NDArray[np.int64], horizon: float) -> Array:
+def restricted_mean(waits: Array, edges: Integers, horizon: float) -> Array:
     """Return the mean of min(wait, horizon) by Kaplan and Meier, shape (...), from counts (..., bins, 2).
 
     E min(W, t) = sum over n < t of P(W > n); in a wide bin the survival falls in proportion. Beyond the last count it
@@ -50,14 +47,14 @@ def restricted_mean(waits: Array, edges: NDArray[np.int64], horizon: float) -> A
     return np.where(waits.sum(axis=(-1, -2)) > 0, total, np.nan)
 
 
-def mixed_mean(waits: Array, edges: NDArray[np.int64], horizon: float) -> Array:
+def mixed_mean(waits: Array, edges: Integers, horizon: float) -> Array:
     """Return sum_i w_i E min(W_i, horizon) over the modes, shape (...), from counts (..., X, bins, 2): all waits pooled."""
     means = restricted_mean(waits, edges, horizon)
     found = (shares_of_modes(waits) * np.nan_to_num(means)).sum(axis=-1)
     return np.where(waits.sum(axis=(-1, -2, -3)) > 0, found, np.nan)
 
 
-def pooled_mean(waits: NDArray[np.int64], edges: NDArray[np.int64], horizon: float) -> Average:
+def pooled_mean(waits: Integers, edges: Integers, horizon: float) -> Average:
     """Return the restricted mean of all waits (T, X, bins, 2), with its standard error over trials (jackknife)."""
     met = waits.sum(axis=(1, 2, 3)) > 0
     if not met.any():
@@ -68,9 +65,9 @@ def pooled_mean(waits: NDArray[np.int64], edges: NDArray[np.int64], horizon: flo
 
 
 def compare_waits(
-    a: NDArray[np.int64],
-    b: NDArray[np.int64],
-    edges: NDArray[np.int64],
+    a: Integers,
+    b: Integers,
+    edges: Integers,
     horizon: float,
     price: tuple[float, float] = (1.0, 1.0),
     confidence: float = CONFIDENCE,

@@ -11,9 +11,10 @@ from tracker.formatting import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array, Integers
+
 
 Scale = Literal["any", "positive", "share"]
 CONFIDENCE = 0.95
@@ -35,7 +36,7 @@ class Curve(NamedTuple):
 
     mean: Array
     stderr: Array
-    trials: NDArray[np.int64]
+    trials: Integers
     scale: Scale = "any"
 
     @property
@@ -143,7 +144,7 @@ class FinalMoments(NamedTuple):
     second_by_mode: Array  # (X, N, N)
 
 
-def final_moments(theta: Array, mode: NDArray[np.int64], modes: int) -> FinalMoments:
+def final_moments(theta: Array, mode: Integers, modes: int) -> FinalMoments:
     """Return the moments of ``theta`` (T, N) with the modes ``mode`` (T,)."""
     here = (mode[:, np.newaxis] == np.arange(modes)).astype(float)
     trials = len(theta) or np.nan  # nothing is known without trials
@@ -152,7 +153,7 @@ def final_moments(theta: Array, mode: NDArray[np.int64], modes: int) -> FinalMom
     return FinalMoments(mean.sum(axis=0), second.sum(axis=0), here.sum(axis=0) / trials, mean, second)
 
 
-def time_average(trace: Array, steps: Sequence[int] | NDArray[np.int64], burn_in: int, stop: int) -> Array:
+def time_average(trace: Array, steps: Sequence[int] | Integers, burn_in: int, stop: int) -> Array:
     """Return the mean over the recorded steps burn_in <= k < stop of a ``trace`` (T, R), one value per trial."""
     k = np.asarray(steps)
     chosen = trace[:, (k >= burn_in) & (k < stop)]
@@ -165,7 +166,7 @@ def running_mean(trace: Array, first: int = 0) -> Array:
     return np.asarray(np.cumsum(kept, axis=1) / np.arange(1, kept.shape[1] + 1)[:, np.newaxis])
 
 
-def distance_to_nearest(theta: Array, mode: NDArray[np.int64], minimisers: Sequence[Array]) -> Array:
+def distance_to_nearest(theta: Array, mode: Integers, minimisers: Sequence[Array]) -> Array:
     """Return the distance (...) from theta (..., N) to the nearest minimiser (m, N) of its mode (...); nan for mode -1."""
     found = np.full(mode.shape, np.nan)
     for x, points in enumerate(minimisers):

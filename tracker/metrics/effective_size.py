@@ -9,12 +9,10 @@ import numpy as np
 from tracker.autocorrelation import mixing
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array, Booleans
 
 
-def effective_draws(values: Array, here: NDArray[np.bool_]) -> float:
+def effective_draws(values: Array, here: Booleans) -> float:
     """Return n / tau for the n entries of ``values`` (T, R) that ``here`` picks; nan where they never differ.
 
     Notes

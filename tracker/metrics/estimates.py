@@ -12,12 +12,10 @@ from tracker.metrics.paired import Comparison, difference, ratio_of_means
 from tracker.metrics.recovery import others
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array, Booleans, Integers
     from tracker.metrics.measured_run import MeasuredRun
     from tracker.metrics.table import Metric
 
-    Array = NDArray[np.float64]
 
 EQUAL_WITHIN = 1e-12  # relative: numbers that differ by rounding only
 
@@ -37,7 +35,7 @@ def trial_values(metric: Metric, run: MeasuredRun) -> Array:
     return np.where(run.kept, metric.per_trial(run), np.nan)
 
 
-def trial_waits(metric: Metric, who: Contender, trials: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+def trial_waits(metric: Metric, who: Contender, trials: Booleans | None = None) -> Integers:
     """Return the counts of waits of a "time", shape (T, X, bins, 2), in the undiverged trials, or in those of them given.
 
     Switches at which there was nothing to wait for are left out. No counts where the metric does not apply, and for a

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array, Booleans, Integers
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class MeasuredRun:
     record_every: int
     cost_every: int
     epsilon: Array
-    waits_for_targets: NDArray[np.bool_]
-    wait_edges: NDArray[np.int64]
+    waits_for_targets: Booleans
+    wait_edges: Integers
     floor: Array
     target_radius: Array | None = None
     classes: bool | None = None
@@ -50,7 +50,7 @@ class MeasuredRun:
         return need in self.arrays or getattr(self, need, None) is not None
 
     @cached_property
-    def kept(self) -> NDArray[np.bool_]:
+    def kept(self) -> Booleans:
         """The trials that did not diverge, shape (T, S)."""
         return np.asarray(self.arrays["diverged"] < 0)
 

@@ -13,9 +13,7 @@ import numpy as np
 from tracker.metrics.averages import CONFIDENCE, FEWEST, Average, half_width, over_trials
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array
 
 
 class Paired(NamedTuple):

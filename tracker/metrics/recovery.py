@@ -19,9 +19,8 @@ import numpy as np
 from tracker.metrics.averages import CONFIDENCE, FEWEST
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from tracker.array_types import Array, Integers
 
-    Array = NDArray[np.float64]
 
 RESAMPLES = 1000
 ROUNDING = 1e-12
@@ -57,7 +56,7 @@ def survival(waits: Array) -> Array:
     return np.cumprod(1.0 - hazard, axis=-1)
 
 
-def others(waits: NDArray[np.int64]) -> NDArray[np.int64]:
+def others(waits: Integers) -> Integers:
     """Return the counts without the switches at which theta stood inside already: a wait of 0 has a bin of its own."""
     found = np.array(waits)
     found[..., 0, 0] = 0
@@ -76,12 +75,12 @@ def mixed_survival(waits: Array) -> Array:
     return np.asarray((shares_of_modes(waits)[..., np.newaxis] * survival(waits)).sum(axis=-2))
 
 
-def median_wait(waits: Array, edges: NDArray[np.int64]) -> Array:
+def median_wait(waits: Array, edges: Integers) -> Array:
     """Return the median wait, shape (...), from counts (..., bins, 2) and the ``edges`` (bins + 1,) of the bins; inf if not reached."""
     return median_of(survival(waits), edges[:-1], np.diff(edges))
 
 
-def median_of(alive: Array, first: NDArray[np.int64], width: NDArray[np.int64], *, last: bool = False) -> Array:
+def median_of(alive: Array, first: Integers, width: Integers, *, last: bool = False) -> Array:
     """Return where ``alive`` (..., bins) comes down to one half, inf if nowhere; bins begin at ``first`` and have a ``width``.
 
     A bin of one number gives that number; in a wider one the estimate falls in proportion. Where the curve stays at one half
@@ -95,7 +94,7 @@ def median_of(alive: Array, first: NDArray[np.int64], width: NDArray[np.int64], 
     return np.where(reached.any(axis=-1), first[b] + share * (width[b] - 1), np.inf)
 
 
-def recovery(waits: NDArray[np.int64], edges: NDArray[np.int64]) -> tuple[Waits, list[Waits]]:
+def recovery(waits: Integers, edges: Integers) -> tuple[Waits, list[Waits]]:
     """Return the statistics of all modes together, and of each, from counts (T, X, bins, 2) in bins with ``edges`` (bins + 1,)."""
     modes = waits.shape[1]
     total = waits.sum(axis=0)
@@ -130,9 +129,7 @@ def _curves(waits: Array) -> Array:
     return np.concatenate([alive, mixed], axis=-2)
 
 
-def _ends(
-    waits: NDArray[np.int64], first: NDArray[np.int64], width: NDArray[np.int64], trials: NDArray[np.int64]
-) -> Array:
+def _ends(waits: Integers, first: Integers, width: Integers, trials: Integers) -> Array:
     """Return the ends of the intervals, shape (X + 1, 2); nan for a mode that too few trials met.
 
     With few waits the curve often stays at one half for long: the lower end is one of first medians, the upper of last ones.
@@ -166,7 +163,7 @@ def expanded_tail(trials: int, confidence: float = CONFIDENCE) -> float:
     return float(ndtr(-np.sqrt(trials / (trials - 1.0)) * stdtrit(trials - 1.0, 0.5 + confidence / 2.0)))
 
 
-def group_trials(waits: NDArray[np.int64]) -> Array:
+def group_trials(waits: Integers) -> Array:
     """Add up neighbouring trials so that at most ``MOST_GROUPS`` rows remain."""
     bounds = np.unique(np.linspace(0, len(waits), MOST_GROUPS + 1).astype(int)[:-1])
     return np.asarray(np.add.reduceat(waits, bounds, axis=0), dtype=float)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from tracker.array_types import Array
 
-    Array = NDArray[np.float64]
 
 TOUCHING = 1e-9  # of the width of the bounds: S is clipped to them exactly, or reflected just inside
 

@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.metrics.measured_run import MeasuredRun
 
-    Array = NDArray[np.float64]
 
 Place = Literal["terminal", "page"]
 

@@ -16,9 +16,10 @@ from tracker.metrics.averages import CONFIDENCE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from tracker.array_types import Array, Integers
+
 
 RESAMPLES = 400
 MOST_DRAWS = 4000  # of a sample: the quantile scales with 1 / sqrt(trials)
@@ -95,7 +96,7 @@ def _before(at: Array, level: Array, x: Array) -> Array:
     return np.where(i < 0, 0.0, np.where(i >= at.size - 1, 1.0, _line(at, level, x, np.clip(i, 0, at.size - 2))))
 
 
-def _line(at: Array, level: Array, x: Array, i: NDArray[np.int64]) -> Array:
+def _line(at: Array, level: Array, x: Array, i: Integers) -> Array:
     """The line from point i to the next, at x; a jump between equal points is no line and is not asked for."""
     width = at[i + 1] - at[i]
     share = np.divide(x - at[i], width, out=np.zeros_like(x), where=width > 0)

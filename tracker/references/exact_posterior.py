@@ -33,11 +33,11 @@ from tracker.scenario.complaints import place_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from tracker.array_types import Array
     from tracker.scenario.model import Scenario
 
-    Array = NDArray[np.float64]
 
 RESOLVED = 1.5  # a normal law this many spacings wide is summed with an error of exp(-2 pi^2 1.5^2) = 1e-19
 HERMITE = 40  # nodes for a normal law narrower than that

@@ -19,9 +19,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from tracker.array_types import Array, Integers
 
-    Array = NDArray[np.float64]
 
 DEPTH = 46.0  # exp(-46) = 1e-20 of the top: what is left out
 WIDE = 0.02  # of the range of f; safe, because a cell is 1/64 of the box and f grows at least like a square
@@ -39,7 +38,7 @@ class Lattice(NamedTuple):
     mass, mean and covariance when the spacing was halved, in units of standard deviations.
     """
 
-    cells: NDArray[np.int64]
+    cells: Integers
     points: Array
     weight: Array
     spacing: float
@@ -110,7 +109,7 @@ def integrate(f: Callable[[Any], Array], rank: int, reach: float, wells: Array |
     )
 
 
-def _level(index: NDArray[np.int64], spacing: float, above: Array, least: float, *, settled: bool) -> _Level:
+def _level(index: Integers, spacing: float, above: Array, least: float, *, settled: bool) -> _Level:
     raw = np.exp(-above)
     total = float(raw.sum())
     mass = np.log(total) + index.shape[1] * np.log(spacing) - least
@@ -130,7 +129,7 @@ def _change(before: _Level, after: _Level) -> float:
     return float(max(abs(after.mass - before.mass), moved.max(), spread.max()))
 
 
-def _children(kept: NDArray[np.int64]) -> NDArray[np.int64]:
+def _children(kept: Integers) -> Integers:
     """Return the points of the lattice of half the spacing within one old cell of the kept ones."""
     low = 2 * kept.min(axis=0) - 2
     shape = tuple((2 * kept.max(axis=0) + 3 - low).tolist())

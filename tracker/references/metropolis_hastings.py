@@ -32,12 +32,9 @@ from tracker.streams import NOISE, START, draw_normals, draw_uniform
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array, Words
     from tracker.scenario.model import Scenario
 
-    Array = NDArray[np.float64]
-    Words = NDArray[np.uint64]
 
 EXCHANGE_EVERY = 10  # proposals
 ROUNDS = 9  # of the warm-up; each is longer than the one before

@@ -24,11 +24,9 @@ from tracker.scenario.builders import measured
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.scenario.model import Scenario
 
-    Array = NDArray[np.float64]
 
 TESTS = ("location", "spread", "shape")
 RANKED = 99  # draws that a parameter is ranked among

@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tracker.baseline_names import BASELINES, FROZEN, ORACLE
 from tracker.metrics.averages import Average, confidence_of_each
 from tracker.metrics.paired import Paired, gap_closed, ratio_of_averages, ratio_of_means
-from tracker.names import BASELINES, FROZEN, ORACLE
 from tracker.reports.sweep_axes import is_choice, ticks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.runs.sweep_points import Axis
     from tracker.runs.sweep_running import Outcome, Sweep
 
-    Array = NDArray[np.float64]
     World = tuple[tuple[Axis, int], ...]
 
 

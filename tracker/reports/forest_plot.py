@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker.reports.style import INK, MUTED, RULE
+from tracker.reports.figure_style import INK, MUTED, RULE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from tracker.metrics.paired import Paired
-    from tracker.reports.style import Look
+    from tracker.reports.figure_style import Look
 
 WIDEST = 50.0  # a ratio beyond this factor is drawn at the edge
 WITHIN = 0.97  # of the logarithm of the reach: the edge at which such a ratio is drawn

@@ -11,8 +11,8 @@ from threadpoolctl import threadpool_limits
 
 from tracker.formatting import DASH, number
 from tracker.regular_files import read_regular, stands_there
-from tracker.reports.drawing import inline_svg, write_figure
 from tracker.reports.exhibit import Cell, Exhibit, Listing, Omitted, Section, Shown, Verdict
+from tracker.reports.figure_files import inline_svg, write_figure
 from tracker.runs import atomic_files
 from tracker.runs.page_seals import has_seal, is_sealed, with_seal
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     import jinja2
 
-    from tracker.reports.drawing import Format
     from tracker.reports.exhibit import Item
+    from tracker.reports.figure_files import Format
 
 
 LARGEST_PAGE = 200_000_000  # bytes

@@ -11,16 +11,15 @@ from tracker.formatting import number
 from tracker.metrics.averages import half_width
 from tracker.reports.exhibit import Answer, Exhibit, Item, Omitted, Section, Shown, Table
 from tracker.reports.exhibit import Verdict as Box
+from tracker.reports.figure_style import COLOURS, LINES, MARKERS, MUTED, figure, legend
 from tracker.reports.html_page import render, write
-from tracker.reports.style import COLOURS, LINES, MARKERS, MUTED, figure, legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
+    from tracker.array_types import Array
     from tracker.convergence import Observable, Verdict
 
-    Array = NDArray[np.float64]
 
 MOST_LINES, MOST_BARS = 6, 3
 APART = 0.045  # in powers of two: bars of different statistics stand side by side
@@ -55,7 +54,7 @@ def box(verdict: Verdict) -> Box:
 
 def write_limit_page(verdict: Verdict, out: str | Path) -> Path:
     """Write ``limit.html`` and its figures, as SVG, into a folder; return the page's path."""
-    from tracker.reports.drawing import write_figure
+    from tracker.reports.figure_files import write_figure
 
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)

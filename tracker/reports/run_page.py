@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tracker.metrics.table import Metric
-    from tracker.reports.drawing import Format
     from tracker.reports.exhibits.diagnostics import Health
+    from tracker.reports.figure_files import Format
     from tracker.runs import Run
 
 # The order of the page. A part answers one question of the box on top.

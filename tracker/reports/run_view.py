@@ -8,26 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tracker.baseline_names import BASELINES
 from tracker.engine.bins import AGE_BITS, bin_edges
 from tracker.formatting import counted, listed
 from tracker.metrics.estimates import Contender, trial_values, trial_waits
 from tracker.metrics.table import METRICS
-from tracker.names import BASELINES
-from tracker.reports.style import Look, looks
-from tracker.runs.step_sizes import steps_over_limits
+from tracker.reports.figure_style import Look, looks
+from tracker.runs.stability_of_steps import steps_over_limits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from tracker.array_types import Array, Booleans, Integers
     from tracker.limits import OutOfScope
     from tracker.metrics.measured_run import MeasuredRun
     from tracker.reports.exhibits.best_step import Theory
     from tracker.runs import Run
     from tracker.scenario import Mode, Scenario
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ class View:
         return len(self.arrays["diverged"])
 
     @property
-    def kept(self) -> NDArray[np.bool_]:
+    def kept(self) -> Booleans:
         """Undiverged, shape (T, S)."""
         return self.measured.kept
 
@@ -100,12 +99,12 @@ class View:
         return tuple(name for name in self.samplers if self.lasting(name))
 
     @cached_property
-    def recorded(self) -> NDArray[np.int64]:
+    def recorded(self) -> Integers:
         """The steps of the records, shape (R,)."""
         return np.arange(self.arrays["mode"].shape[1]) * self.scenario.record_every
 
     @cached_property
-    def averaged(self) -> NDArray[np.bool_]:
+    def averaged(self) -> Booleans:
         """The records that averages are taken over, shape (R,)."""
         return (self.recorded >= self.scenario.burn_in) & (self.recorded < self.scenario.steps)
 
@@ -176,17 +175,17 @@ class View:
         """To how many steps mean waits are restricted."""
         return self.measured.horizon
 
-    def waits(self, name: str) -> NDArray[np.int64]:
+    def waits(self, name: str) -> Integers:
         """Counts of the waits for the target, shape (T, X, bins, 2), in the undiverged trials of a sampler."""
         return trial_waits(METRICS["recovery"], self.contender(name))
 
     @property
-    def wait_edges(self) -> NDArray[np.int64]:
+    def wait_edges(self) -> Integers:
         """Of the bins of waits."""
         return self.measured.wait_edges
 
     @cached_property
-    def age_edges(self) -> NDArray[np.int64]:
+    def age_edges(self) -> Integers:
         """Of the bins of steps since a switch."""
         return bin_edges(self.scenario.steps, AGE_BITS)
 

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tracker.baseline_names import BASELINES, ORACLE
 from tracker.formatting import counted, interval, listed, number, plain
 from tracker.metrics.averages import FEWEST
 from tracker.metrics.estimates import averages, paired_comparison, trials_alike
 from tracker.metrics.paired import Comparison, Paired
 from tracker.metrics.table import METRICS, metrics_of
-from tracker.names import BASELINES, ORACLE
 from tracker.reports.exhibit import Exhibit, Section, Shown, Table
+from tracker.reports.figure_style import figure, short
 from tracker.reports.forest_plot import forest, forest_of_ratios, paired_row
 from tracker.reports.html_page import render
 from tracker.reports.run_view import View
 from tracker.reports.step_notes import evaluations, over_limit, steps_of_both
-from tracker.reports.style import figure, short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tracker.baseline_names import BASELINES, FROZEN, ORACLE
 from tracker.formatting import counted, interval, listed, number
 from tracker.metrics.averages import CONFIDENCE, FEWEST, no_interval
 from tracker.metrics.estimates import paired_comparison, trial_waits
 from tracker.metrics.table import metrics_of
-from tracker.names import BASELINES, FROZEN, ORACLE
 from tracker.reports.best_of_sweep import confidence_of_best
 from tracker.reports.exhibit import Exhibit, Omitted, Table
+from tracker.reports.figure_style import figure, shortened
 from tracker.reports.forest_plot import forest_of_ratios, paired_row
 from tracker.reports.step_notes import at_steps, chosen, per_gradient
-from tracker.reports.style import figure, shortened
 
 if TYPE_CHECKING:
     from tracker.metrics.estimates import Contender

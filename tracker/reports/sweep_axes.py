@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.runs.sweep_points import Axis
-
-    Array = NDArray[np.float64]
 
 
 def is_choice(axis: Axis) -> bool:

@@ -6,24 +6,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tracker.baseline_names import BASELINES
 from tracker.formatting import number
 from tracker.metrics.table import METRICS
-from tracker.names import BASELINES
 from tracker.reports.exhibit import Cell, Exhibit, Table
+from tracker.reports.figure_style import MUTED, PAPER, WIDTH, figure, legend, looks, names_below, shortened
 from tracker.reports.step_notes import at_steps
-from tracker.reports.style import MUTED, PAPER, WIDTH, figure, legend, looks, names_below, shortened
 from tracker.reports.sweep_axes import is_choice, is_geometric, positions, ticks
 
 if TYPE_CHECKING:
     import xarray
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
+    from tracker.array_types import Array, Booleans
     from tracker.runs.sweep_points import Axis
     from tracker.runs.sweep_running import Sweep
 
-    Array = NDArray[np.float64]
 
 MAPS_IN_A_ROW = 3
 MOST_NUMBERED_CELLS = 42  # of a heat map, so that numbers have room
@@ -52,7 +51,7 @@ class SweepPicture(NamedTuple):
         found: Array = self.data[self.metric].sel(sampler=sampler).values
         return found
 
-    def troubled(self, sampler: str) -> NDArray[np.bool_]:
+    def troubled(self, sampler: str) -> Booleans:
         """Return where trials diverged, or the point failed."""
         diverged = self.data["diverged"].sel(sampler=sampler).values
         return ~(diverged == 0)

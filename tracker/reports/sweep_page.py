@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracker.baseline_names import BASELINES
 from tracker.formatting import DASH, average, counted, interval, number
 from tracker.metrics.table import METRICS
-from tracker.names import BASELINES
 from tracker.reports.best_of_sweep import contests, rows_of
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Section, Shown, Table
 from tracker.reports.exhibits.provenance import repeated_by
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tracker.reports.best_of_sweep import Contest
-    from tracker.reports.drawing import Format
+    from tracker.reports.figure_files import Format
     from tracker.reports.tuning import Tuned
     from tracker.runs.sweep_running import Sweep
 

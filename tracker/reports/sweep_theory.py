@@ -9,17 +9,15 @@ import numpy as np
 
 from tracker.formatting import number
 from tracker.reports.exhibit import Table
-from tracker.reports.style import INK
+from tracker.reports.figure_style import INK
 from tracker.reports.sweep_axes import positions
 from tracker.reports.sweep_figures import picture_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.reports.exhibit import Exhibit
     from tracker.runs.sweep_running import Sweep
 
-    Array = NDArray[np.float64]
 
 METRIC = "mean_square_error"
 MOST_POINTS = 400  # of which the exact value is computed: some milliseconds each

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tracker.baseline_names import BASELINES
 from tracker.formatting import counted, interval, listed, number, percent, plain
 from tracker.metrics.multiple_tests import family
-from tracker.names import BASELINES
 from tracker.reports.best_of_sweep import rows_of
 from tracker.reports.exhibit import Answer, Verdict
 from tracker.reports.exhibits.dwells import SUSPICIOUS

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracker.baseline_names import FROZEN, ORACLE
 from tracker.formatting import counted, interval, listed, number, percent, plain
 from tracker.metrics.averages import CONFIDENCE, FEWEST, confidence_of_each, no_interval
 from tracker.metrics.paired import Paired, gap_closed, ratio_of_means
-from tracker.names import FROZEN, ORACLE
 from tracker.reports.best_of_sweep import confidence_of_best
 from tracker.reports.exhibit import Answer, Verdict
 from tracker.reports.exhibits.diagnostics import recomputed_difference

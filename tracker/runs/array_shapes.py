@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tracker.array_types import Integers
     from tracker.engine.simulate import Problem
     from tracker.scenario import Scenario
 
@@ -76,7 +77,7 @@ def bytes_of(shapes: Shapes) -> int:
     return sum(shape.bytes for shape in shapes.values())
 
 
-def impossible(scenario: Scenario, arrays: Arrays, trials: Sequence[int] | NDArray[np.int64]) -> str | None:
+def impossible(scenario: Scenario, arrays: Arrays, trials: Sequence[int] | Integers) -> str | None:
     """Return what in the results of ``trials``, which have the right shapes, cannot be; None where all can."""
     modes, steps = len(scenario.modes), scenario.steps
     diverged = arrays["diverged"]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import xarray
     from numpy.typing import NDArray
 
+    from tracker.array_types import Integers
     from tracker.runs.run_result import Run
     from tracker.samplers.state import Recorded
 
@@ -203,7 +204,7 @@ def to_arviz(run: Run, sampler: str | None = None) -> xarray.DataTree:
     return xarray.DataTree.from_dict(groups)
 
 
-def _chosen(run: Run, sampler: str | None) -> NDArray[np.int64]:
+def _chosen(run: Run, sampler: str | None) -> Integers:
     names = [keys.name for keys in run.scenario.samplers]
     if sampler is None:
         return np.arange(len(names))
@@ -212,14 +213,14 @@ def _chosen(run: Run, sampler: str | None) -> NDArray[np.int64]:
     return np.array([names.index(sampler)])
 
 
-def _kept(run: Run, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+def _kept(run: Run, chosen: Integers) -> Integers:
     kept = np.flatnonzero((run.arrays["diverged"][:, chosen] < 0).all(axis=1))
     if not kept.size:
         raise ValueError("sampler: in every trial one of the samplers diverged; choose one that did not")
     return kept
 
 
-def _draws(run: Run) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _draws(run: Run) -> tuple[Integers, Integers]:
     """Return the recorded steps that averages are taken over, and their places."""
     layout = run.problem.layout
     steps = np.arange(run.problem.records) * layout.record_every

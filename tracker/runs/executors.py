@@ -3,7 +3,7 @@
 threads      the default: the kernels release the GIL, nothing is copied.
 processes    spawned, never forked (a fork copies locks that other threads hold); they load what this process compiled
              from the cache on disk.
-dask         a local cluster, on loopback only; ``dask:ADDRESS`` one that exists already (see ``cluster`` for tls://). The
+dask         a local cluster, on loopback only; ``dask:ADDRESS`` one that exists already (see ``dask_cluster`` for tls://). The
              program must be the same there.
 """
 
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tracker.engine.simulate import simulate
 from tracker.runs.checkpoints import Checkpoint
-from tracker.runs.cluster import connected, host_and_port
+from tracker.runs.dask_cluster import connected, host_and_port
 from tracker.runs.run_directory import Stored
 from tracker.runs.workers import Payload, Task, pack, start_worker, work
 
@@ -180,7 +180,7 @@ class Dask:
                     dashboard_address=None,
                     worker_dashboard_address=None,
                     silence_logs=50,
-                    preload=["tracker.runs.process_group"],
+                    preload=["tracker.runs.dask_preload"],
                 )
         self._client = (
             Client(self._cluster, set_as_default=False) if self._address is None else connected(self._address)

@@ -7,8 +7,8 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from tracker.baseline_names import BASELINES
 from tracker.engine.arrays import array_rows, kinds_of
-from tracker.names import BASELINES
 from tracker.runs.array_shapes import shapes_of
 
 if TYPE_CHECKING:

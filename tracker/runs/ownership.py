@@ -31,12 +31,12 @@ from tracker.runs.file_names import (
     refuse_disguises,
     shard_index,
 )
-from tracker.runs.identity import hash_of_file
 from tracker.runs.lock_file import LOCK, holder_of, was_left_by_a_run
 from tracker.runs.manifest import LARGEST_MANIFEST, SCENARIO, Manifest, NewerFormat, largest_journal, read_journal
 from tracker.runs.npz import array_names
 from tracker.runs.page_seals import SEALS, is_sealed
 from tracker.runs.run_errors import CorruptRun, RunExists
+from tracker.runs.run_identity import hash_of_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,10 +22,10 @@ from tracker.runs.file_names import (
     shard_index,
     shard_name,
 )
-from tracker.runs.identity import data_files, hash_of_file, sha256
 from tracker.runs.manifest import MOST_LINES, SCENARIO, count_of_shards, largest_journal, read_journal
 from tracker.runs.npz import most_bytes, unpacked
 from tracker.runs.run_errors import CorruptRun
+from tracker.runs.run_identity import data_files, hash_of_file, sha256
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tracker.array_types import Array
     from tracker.engine.simulate import Problem
     from tracker.runs.array_shapes import Shapes
     from tracker.runs.manifest import Entry, Journal, Manifest
@@ -43,7 +44,7 @@ class Stored(NamedTuple):
     """A shard that a resumed run takes over."""
 
     arrays: dict[str, NDArray[Any]]
-    seconds: NDArray[np.float64]
+    seconds: Array
 
 
 def write_scenario(folder: Path, scenario: Scenario) -> None:

@@ -27,7 +27,6 @@ from tracker.runs.file_names import (
     shard_index,
     shard_name,
 )
-from tracker.runs.identity import hash_of_file, resolved, sha256
 from tracker.runs.lock_file import LOCK, living_holder, locked
 from tracker.runs.manifest import Entry, Manifest
 from tracker.runs.netcdf import stored_hash, write_result
@@ -35,6 +34,7 @@ from tracker.runs.npz import packed
 from tracker.runs.ownership import read_manifest
 from tracker.runs.resuming import Resumption, Stored, write_scenario
 from tracker.runs.run_errors import CorruptRun, RunExists, RunLocked
+from tracker.runs.run_identity import hash_of_file, resolved, sha256
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

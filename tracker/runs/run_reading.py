@@ -14,7 +14,6 @@ from tracker.printable import printable
 from tracker.regular_files import read_regular
 from tracker.runs.array_shapes import impossible, shapes_of
 from tracker.runs.file_names import MANIFEST, RESULT, SUMMARY
-from tracker.runs.identity import continuing, differences, hash_of_file, manifest_of, resolved, sha256
 from tracker.runs.lock_file import living_holder
 from tracker.runs.manifest import SCENARIO
 from tracker.runs.netcdf import array_hash, largest_result, read_result
@@ -22,6 +21,7 @@ from tracker.runs.old_formats import completed, is_older, told_as_older
 from tracker.runs.ownership import read_manifest
 from tracker.runs.run_directory import LARGEST_SUMMARY
 from tracker.runs.run_errors import CorruptRun, RunDiffers
+from tracker.runs.run_identity import continuing, differences, hash_of_file, manifest_of, resolved, sha256
 from tracker.runs.run_result import Run
 from tracker.runs.summary import summarise
 from tracker.scenario import PluginError, ScenarioError, load

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tracker.runs.file_names import DAMAGED
-from tracker.runs.identity import continuing, resolved
 from tracker.runs.lock_file import living_holder
 from tracker.runs.manifest import shards_of
 from tracker.runs.ownership import read_manifest, sign_of_life
-from tracker.runs.resumable import kept_of
+from tracker.runs.resume_preview import kept_of
+from tracker.runs.run_identity import continuing, resolved
 
 if TYPE_CHECKING:
     from tracker.runs.run_errors import FailedShard

@@ -16,14 +16,14 @@ from tracker.engine.arrays import rows_of
 from tracker.engine.simulate import compile_kernels, most_trials, prepare
 from tracker.runs import atomic_files
 from tracker.runs.checkpoints import steps_held
-from tracker.runs.cluster import refuse_if_silent
+from tracker.runs.dask_cluster import refuse_if_silent
 from tracker.runs.executors import engine_of
 from tracker.runs.forecast import LARGEST_SHARD, MOST_SHARDS
-from tracker.runs.identity import manifest_of
 from tracker.runs.lock_file import locked
 from tracker.runs.manifest import shards_of
 from tracker.runs.run_directory import RunDirectory, Stored
 from tracker.runs.run_errors import NothingComputed, RunExists
+from tracker.runs.run_identity import manifest_of
 from tracker.runs.run_reading import open_run, resumable
 from tracker.runs.run_result import Run
 from tracker.runs.shard_schedule import Schedule

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracker import chain as chain_statistics
+from tracker.baseline_names import FROZEN, ORACLE
 from tracker.engine.bins import WAIT_BITS, bin_edges
 from tracker.engine.loop import COLUMNS, CORRECT, ERROR, EXCESS, INSIDE, MEASURED, SQUARE, STEPS
 from tracker.jsonable import jsonable
@@ -15,10 +16,9 @@ from tracker.metrics.estimates import averages
 from tracker.metrics.measured_run import MeasuredRun
 from tracker.metrics.recovery import Waits, recovery
 from tracker.metrics.table import metrics_of
-from tracker.names import FROZEN, ORACLE
 from tracker.runs.manifest import FORMAT
 from tracker.runs.netcdf import array_hash
-from tracker.runs.step_sizes import steps_over_limits
+from tracker.runs.stability_of_steps import steps_over_limits
 from tracker.scenario import classifies, regimes
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tracker.array_types import Array, Integers
     from tracker.engine.simulate import Problem
     from tracker.metrics.table import Metric
 
@@ -39,7 +40,7 @@ __all__ = [
 SHARES_AND_ENDS = ("already", "median", "low", "high", "censored")  # of ``Waits``, beside the count of switches
 
 
-def summarise(problem: Problem, arrays: Arrays, seconds: NDArray[np.float64]) -> dict[str, Any]:
+def summarise(problem: Problem, arrays: Arrays, seconds: Array) -> dict[str, Any]:
     """Return the summary of a run from its arrays; axes are (trial, sampler, ...)."""
     scenario, relative = problem.scenario, steps_over_limits(problem, arrays, at_once=True)
     run = measured_run(problem, arrays)
@@ -158,7 +159,7 @@ def measured_run(problem: Problem, arrays: Arrays) -> MeasuredRun:
     )
 
 
-def summarise_final(problem: Problem, theta: NDArray[np.float64], mode: NDArray[np.int64]) -> dict[str, Any]:
+def summarise_final(problem: Problem, theta: Array, mode: Integers) -> dict[str, Any]:
     """Return the moments of theta_K over trials; null numbers where all diverged."""
     final = final_moments(theta, mode, len(problem.modes))
     by_mode = [

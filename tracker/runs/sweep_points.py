@@ -21,8 +21,7 @@ from tracker.scenario.toml_text import plain
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.scenario import Scenario
 
     Settings = tuple[tuple[str, Any], ...]
@@ -38,7 +37,7 @@ class Axis(NamedTuple):
     values: tuple[Any, ...]
 
     @property
-    def numbers(self) -> NDArray[np.float64] | None:
+    def numbers(self) -> Array | None:
         """The values, if all are finite numbers."""
         numeric = [isinstance(value, (int, float)) and not isinstance(value, bool) for value in self.values]
         if not all(numeric) or not all(map(math.isfinite, self.values)):

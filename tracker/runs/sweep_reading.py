@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from tracker.regular_files import is_own_folder, is_regular, read_regular
 from tracker.runs.file_names import POINTS, TABLE, TIDY
-from tracker.runs.identity import hash_of_file, resolved, sha256
 from tracker.runs.manifest import SCENARIO
 from tracker.runs.run_errors import CorruptRun
+from tracker.runs.run_identity import hash_of_file, resolved, sha256
 from tracker.runs.run_reading import not_finished, open_run, stored_scenario
 from tracker.runs.sweep_points import axes_of, points_of
 from tracker.runs.sweep_running import SWEEP, Outcome, Sweep, ended, read_sweep_manifest

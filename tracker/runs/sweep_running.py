@@ -19,14 +19,14 @@ from tracker.metrics.estimates import trial_values
 from tracker.metrics.table import METRICS
 from tracker.regular_files import is_own_folder, read_regular, stands_there
 from tracker.runs import atomic_files
-from tracker.runs.cluster import refuse_if_silent
+from tracker.runs.dask_cluster import refuse_if_silent
 from tracker.runs.file_names import POINTS, SWEEP_MANIFEST, TABLE, TIDY, is_file_of_a_run, refuse_disguises
-from tracker.runs.identity import hash_of_file, manifest_of, resolved, sha256
 from tracker.runs.lock_file import LOCK, locked
 from tracker.runs.manifest import LARGEST_MANIFEST, Manifest, NewerFormat
 from tracker.runs.ownership import clear, look, manifest_in, put_aside, refuse_foreign, strangers
 from tracker.runs.resuming import write_scenario
 from tracker.runs.run_errors import CorruptRun, RunExists
+from tracker.runs.run_identity import hash_of_file, manifest_of, resolved, sha256
 from tracker.runs.run_reading import resumable
 from tracker.runs.run_trials import Progress, run
 from tracker.runs.sweep_points import Axis, Point, axes_of, points_of
@@ -35,10 +35,9 @@ from tracker.runs.sweep_table import sweep_dataset
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     import xarray
-    from numpy.typing import NDArray
 
+    from tracker.array_types import Array
     from tracker.runs.run_result import Run
     from tracker.scenario import Scenario
 
@@ -59,8 +58,8 @@ class Outcome:
     state: str
     message: str = ""
     summary: Mapping[str, Any] | None = None
-    errors: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
-    squares: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
+    errors: Array | None = field(default=None, repr=False, compare=False)
+    squares: Array | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

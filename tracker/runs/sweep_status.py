@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tracker.regular_files import is_own_folder, is_regular, read_regular
-from tracker.runs import resumable
+from tracker.runs import resume_preview
 from tracker.runs.file_names import DAMAGED, MANIFEST, POINTS, SUMMARY, TABLE, TIDY
-from tracker.runs.identity import continuing, hash_of_file, resolved
 from tracker.runs.lock_file import living_holder
 from tracker.runs.manifest import SCENARIO
 from tracker.runs.ownership import read_manifest
 from tracker.runs.run_directory import LARGEST_SUMMARY
 from tracker.runs.run_errors import CorruptRun
+from tracker.runs.run_identity import continuing, hash_of_file, resolved
 from tracker.runs.run_status import COMPLETE, RESUMABLE, RUNNING, Status, status_of
 from tracker.runs.sweep_points import axes_in, crossed, label_of, numeral
 from tracker.runs.sweep_reading import entries_of
@@ -149,7 +149,7 @@ def _found(path: Path, verify: bool | None) -> Iterator[_Point]:
         raise CorruptRun(path, f"{SCENARIO} cannot be read: {error}") from None
     begun = _begun(path)
     folders = [begun.get(numeral(index, len(settings))) for index in range(len(settings))]
-    if verify is None and sum(_bytes(folder) for folder in folders if folder is not None) > resumable.CHEAP:
+    if verify is None and sum(_bytes(folder) for folder in folders if folder is not None) > resume_preview.CHEAP:
         verify = False
     for index, (chosen, folder) in enumerate(zip(settings, folders, strict=True)):
         status = _status(folder, verify)
@@ -183,7 +183,7 @@ def _begun(path: Path) -> dict[str, Path]:
 
 def _bytes(folder: Path) -> float:
     try:
-        return resumable.bytes_of(folder, read_manifest(folder))
+        return resume_preview.bytes_of(folder, read_manifest(folder))
     except CorruptRun:
         return 0.0
 
@@ -220,7 +220,7 @@ def _is_tidy(path: Path, manifest: Manifest, verify: bool | None) -> bool:
     file = path / TIDY
     if not is_regular(file):
         return False
-    checked = verify if verify is not None else file.stat().st_size <= resumable.CHEAP
+    checked = verify if verify is not None else file.stat().st_size <= resume_preview.CHEAP
     return not checked or TIDY not in manifest.files or hash_of_file(file) == manifest.files[TIDY]
 
 

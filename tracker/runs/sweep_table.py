@@ -13,13 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import xarray
-    from numpy.typing import NDArray
 
     from tracker.runs.sweep_points import Axis
     from tracker.runs.sweep_running import Outcome
     from tracker.scenario import Scenario
 
-    Array = NDArray[np.float64]
 
 STATES = ("complete", "diverged", "failed")  # the codes of `outcome`
 

@@ -18,9 +18,9 @@ from threadpoolctl import threadpool_limits
 
 from tracker.engine.simulate import Problem, compile_kernels, simulate, source_fingerprint
 from tracker.runs.checkpoints import Checkpoint, Place
-from tracker.runs.identity import versions
 from tracker.runs.run_directory import Stored, read_manifest
 from tracker.runs.run_errors import CorruptRun
+from tracker.runs.run_identity import versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from tracker.compiled import generic, inlined
+from tracker.compiled import generic, generic_with_default, inlined
 from tracker.costs.base import gradient
 from tracker.keys import Bounds, InverseTemperature, Keys, Name, Number, Positive, Skew
 from tracker.samplers.state import (
@@ -60,53 +60,33 @@ def step(sampler: Any, state: Any, cost: Any, k: int, z: Array, w: Array, stream
     """Go from k to k + 1 under ``cost`` with observation ``z`` and standard normal noise ``w`` (N,)."""
 
 
-@generic
+@generic_with_default
 def idle(sampler: Any, state: Any, cost: Any, k: int, streams: Words) -> None:
     """Consume the random numbers of a step during which no gradient arrives; nothing moves."""
+    return
 
 
-@generic
+@generic_with_default
 def place(sampler: Any, state: Any, minimisers: Array) -> None:
     """Tell the current global minimisers (rows); every kind but the oracle ignores them."""
+    return
 
 
-@generic
-def moves(sampler: Any) -> bool:  # type: ignore[empty-body]
+@generic_with_default
+def moves(sampler: Any) -> bool:
     """Tell whether steps use gradients and noise at all."""
-
-
-@generic
-def record_state(sampler: Any, state: Any, out: Array) -> None:
-    """Write what the state declares as recorded, beside theta, to ``out``."""
-
-
-@generic
-def resets_of(sampler: Any, state: Any) -> float:  # type: ignore[empty-body]
-    """Return how often a guard has reset the state."""
-
-
-@idle.register(object)
-def _consume_nothing(sampler: Any, state: Any, cost: Any, k: int, streams: Words) -> None:
-    return
-
-
-@place.register(object)
-def _ignores_minimisers(sampler: Any, state: Any, minimisers: Array) -> None:
-    return
-
-
-@moves.register(object)
-def _moves(sampler: Any) -> bool:
     return True
 
 
-@record_state.register(object)
-def _records_nothing(sampler: Any, state: Any, out: Array) -> None:
+@generic_with_default
+def record_state(sampler: Any, state: Any, out: Array) -> None:
+    """Write what the state declares as recorded, beside theta, to ``out``."""
     return
 
 
-@resets_of.register(object)
-def _no_resets(sampler: Any, state: Any) -> float:
+@generic_with_default
+def resets_of(sampler: Any, state: Any) -> float:
+    """Return how often a guard has reset the state."""
     return 0.0
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tracker.baseline_names import FROZEN, ORACLE
 from tracker.compiled import copy
-from tracker.names import FROZEN, ORACLE
 from tracker.samplers.base import moves, place, sampler
 from tracker.samplers.state import carried
 

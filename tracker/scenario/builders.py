@@ -17,12 +17,10 @@ from tracker.scenario.complaints import ScenarioError, place_of, shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.samplers.base import SamplerKeys
     from tracker.scenario.model import Scenario
 
-    Array = NDArray[np.float64]
 
 SAME_PLACE = 1e-6  # minimisers of two modes nearer than this, relative to their size, are one point
 

@@ -10,8 +10,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from tracker import chain as hidden_chain
+from tracker.baseline_names import BASELINES
 from tracker.costs.base import CostKeys
-from tracker.names import BASELINES
 from tracker.scenario.complaints import name_of, place_of, shown, some, unknown
 
 if TYPE_CHECKING:

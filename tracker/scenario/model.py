@@ -31,9 +31,8 @@ from tracker.scenario.validation import valid_parts
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from tracker.array_types import Array
 
-    Array = NDArray[np.float64]
 
 AGREED = "agreed"  # in the context of a validation: its parts were compared with each other already
 

@@ -21,12 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.scenario.builders import Mode
     from tracker.scenario.model import Scenario
 
-    Array = NDArray[np.float64]
 
 SLOW, FAST = 0.1, 10.0
 FEW_PLACES = 0.1  # of a sweep over data

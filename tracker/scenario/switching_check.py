@@ -18,11 +18,8 @@ from tracker.skew import switched_moments
 if TYPE_CHECKING:
     from typing import Any
 
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.scenario.model import Scenario
-
-    Array = NDArray[np.float64]
 
 
 class Switched(NamedTuple):

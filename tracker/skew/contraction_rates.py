@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    Matrix = NDArray[np.float64]
+    from tracker.array_types import Array
+
 
 POWERS, CONVERGED = 1000, 1e-8  # of the power iteration for a radius: at most so many steps, to this accuracy
 SCANNED, SCANS = 32, 5  # steps looked at at once, and how often between two of them again: to 1e-6
@@ -111,7 +112,7 @@ def independent_limit(hessians: ArrayLike, S: ArrayLike) -> float:
     return 1.0 / radius
 
 
-def _spreading(B: Matrix) -> Callable[[Matrix], Matrix]:
+def _spreading(B: Array) -> Callable[[Array], Array]:
     """Return the map X -> E[B X B'] for equally likely B (n, N, N): one matrix of size N^2 where that is not too large."""
     n, N = B.shape[:2]
     if N > LARGE:
@@ -159,7 +160,7 @@ def cyclic_limit(hessians: ArrayLike, S: ArrayLike) -> float:
     return float(low)
 
 
-def _drifts(hessians: ArrayLike, S: ArrayLike) -> Matrix:
+def _drifts(hessians: ArrayLike, S: ArrayLike) -> Array:
     """(I + S) h for each h, shape (n, N, N)."""
     matrix = square(S, "S")
     return np.asarray((np.eye(len(matrix)) + matrix) @ np.asarray(hessians, dtype=np.float64))
@@ -167,7 +168,7 @@ def _drifts(hessians: ArrayLike, S: ArrayLike) -> Matrix:
 
 def stationary_covariance(
     H: ArrayLike, S: ArrayLike, epsilon: float, beta: float, noise: ArrayLike | None = None
-) -> Matrix:
+) -> Array:
     """Stationary covariance of the sampler on the cost theta' H theta / 2.
 
     Parameters

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Matrix = NDArray[np.float64]
+    from tracker.array_types import Array, Integers
+
 
 SYMMETRY = 1e-10  # relative asymmetry of H that is still put down to rounding
 
 
-def pairs(N: int) -> NDArray[np.int64]:
+def pairs(N: int) -> Integers:
     """Index pairs (i, j), i > j, in the order of every per-pair array; shape (P, 2).
 
     >>> from tracker import skew
@@ -24,7 +25,7 @@ def pairs(N: int) -> NDArray[np.int64]:
     return np.column_stack(np.tril_indices(N, -1)).astype(np.int64)
 
 
-def basis(i: int, j: int, N: int) -> Matrix:
+def basis(i: int, j: int, N: int) -> Array:
     """E_ij = e_i e_j' - e_j e_i', shape (N, N): the derivative of S in S(i, j).
 
     >>> from tracker import skew
@@ -38,7 +39,7 @@ def basis(i: int, j: int, N: int) -> Matrix:
     return E
 
 
-def from_pairs(values: ArrayLike, N: int) -> Matrix:
+def from_pairs(values: ArrayLike, N: int) -> Array:
     """S = sum of values_p E_p over the pairs p; values : shape (P,), S : shape (N, N).
 
     >>> from tracker import skew
@@ -53,7 +54,7 @@ def from_pairs(values: ArrayLike, N: int) -> Matrix:
     return mirrored(S)
 
 
-def to_pairs(S: ArrayLike) -> NDArray[np.float64]:
+def to_pairs(S: ArrayLike) -> Array:
     """Entries below the diagonal, shape (P,): the inverse of `from_pairs`.
 
     >>> from tracker import skew
@@ -64,7 +65,7 @@ def to_pairs(S: ArrayLike) -> NDArray[np.float64]:
     return matrix[np.tril_indices(len(matrix), -1)]
 
 
-def tridiagonal(values: ArrayLike) -> Matrix:
+def tridiagonal(values: ArrayLike) -> Array:
     """S with S(i+1, i) = values_i and zero elsewhere; values : shape (N-1,).
 
     >>> from tracker import skew
@@ -88,7 +89,7 @@ def is_skew(S: ArrayLike) -> bool:
     return bool(np.array_equal(matrix, -matrix.T))
 
 
-def clip(S: ArrayLike, lo: float, hi: float) -> Matrix:
+def clip(S: ArrayLike, lo: float, hi: float) -> Array:
     """Entries below the diagonal clipped to [lo, hi], then mirrored: exactly skew.
 
     >>> from tracker import skew
@@ -100,12 +101,12 @@ def clip(S: ArrayLike, lo: float, hi: float) -> Matrix:
     return mirrored(np.tril(np.clip(square(S, "S"), lo, hi), -1))
 
 
-def mirrored(lower: Matrix) -> Matrix:
+def mirrored(lower: Array) -> Array:
     """Return lower - lower': exactly skew, for a strictly lower triangular matrix (no -0.0)."""
     return lower - lower.T
 
 
-def square(matrix: Any, name: str) -> Matrix:
+def square(matrix: Any, name: str) -> Array:
     """The array as float64, or a ValueError that names it."""
     array = np.asarray(matrix, dtype=np.float64)
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
@@ -113,7 +114,7 @@ def square(matrix: Any, name: str) -> Matrix:
     return array
 
 
-def positive(H: ArrayLike) -> Matrix:
+def positive(H: ArrayLike) -> Array:
     """H made exactly symmetric, or a ValueError if it is not positive definite."""
     matrix = square(H, "H")
     if not np.isfinite(matrix).all() or not np.allclose(

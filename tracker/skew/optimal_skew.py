@@ -26,14 +26,15 @@ from tracker.skew.matrices import mirrored, positive
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Matrix = NDArray[np.float64]
+    from tracker.array_types import Array
+
 
 WEIGHT_RATIO = 2.0  # l_k = 2^k: see `optimal`
 
 
-def optimal(H: ArrayLike) -> Matrix:
+def optimal(H: ArrayLike) -> Array:
     """S for which every eigenvalue of (I + S) H has real part tr(H) / N.
 
     Notes
@@ -51,7 +52,7 @@ def optimal(H: ArrayLike) -> Matrix:
     return _balancing(positive(H), np.log(WEIGHT_RATIO))
 
 
-def best_for_step(H: ArrayLike, epsilon: float) -> Matrix:
+def best_for_step(H: ArrayLike, epsilon: float) -> Array:
     """S with the smallest `contraction` at this step size.
 
     Notes
@@ -77,7 +78,7 @@ def best_for_step(H: ArrayLike, epsilon: float) -> Matrix:
     return min(_candidates(matrix), key=lambda S: contraction(matrix, S, epsilon))
 
 
-def _candidates(H: Matrix) -> Iterator[Matrix]:
+def _candidates(H: Array) -> Iterator[Array]:
     """S = 0, the scaled `optimal` S, and the balanced S for growing weight ratios."""
     best = optimal(H)
     scaled = (scale * best for scale in np.linspace(0.0, 1.0, 21))
@@ -85,7 +86,7 @@ def _candidates(H: Matrix) -> Iterator[Matrix]:
     return chain(scaled, graded)
 
 
-def _balancing(H: Matrix, a: float) -> Matrix:
+def _balancing(H: Array, a: float) -> Array:
     """S of the module's formula for the weights l_k = exp(a k)."""
     values, vectors = np.linalg.eigh(H)
     psi = _equal_diagonal(values)
@@ -101,7 +102,7 @@ def _balancing(H: Matrix, a: float) -> Matrix:
     return mirrored(np.tril(S, -1))
 
 
-def _equal_diagonal(values: NDArray[np.float64]) -> Matrix:
+def _equal_diagonal(values: Array) -> Array:
     """Orthogonal psi with psi_k' diag(values) psi_k = mean(values) for every k.
 
     N - 1 plane rotations: each takes the largest and the smallest remaining
@@ -124,7 +125,7 @@ def _equal_diagonal(values: NDArray[np.float64]) -> Matrix:
     return psi
 
 
-def _zeroing_rotation(a: float, b: float, d: float) -> Matrix:
+def _zeroing_rotation(a: float, b: float, d: float) -> Array:
     """Rotation whose first column (c, s) has a c^2 + 2 b c s + d s^2 = 0, given a d <= 0."""
     if a == 0.0:
         return np.eye(2)

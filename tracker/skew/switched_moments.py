@@ -25,9 +25,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from tracker.array_types import Array
 
-    Array = NDArray[np.float64]
 
 MOST_UNKNOWNS = 700  # of a dense matrix: eigenvalues take a second, a solve 20 milliseconds
 

@@ -10,18 +10,16 @@ import numpy as np
 from tracker.formatting import listed, number, plain
 from tracker.metrics.averages import Budget, mean_interval
 from tracker.reports.exhibit import Exhibit, Omitted, Table
-from tracker.reports.style import INK, MUTED, RULE, figure, legend, log_axis
+from tracker.reports.figure_style import INK, MUTED, RULE, figure, legend, log_axis
 from tracker.scenario.step_warnings import FAST, SLOW
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
     from tracker.limits import OutOfScope
     from tracker.limits.switched_quadratic import SwitchedQuadratic
     from tracker.reports.run_view import View
 
-    Array = NDArray[np.float64]
 
 KEY, QUESTION = "regime", "Is the step right for the speed of the chain?"
 CURVE_POINTS = 60

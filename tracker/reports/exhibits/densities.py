@@ -7,22 +7,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tracker.baseline_names import BASELINES
 from tracker.formatting import listed, number
 from tracker.metrics.effective_size import effective_draws
 from tracker.metrics.wasserstein import w1, w1_quantile
-from tracker.names import BASELINES
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.exhibits.one_trial import has_twins
-from tracker.reports.style import INK, LONGEST_TITLE, MUTED, figure, legend, shortened, some
+from tracker.reports.figure_style import INK, LONGEST_TITLE, MUTED, figure, legend, shortened, some
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
+    from tracker.array_types import Array, Booleans
     from tracker.limits.gibbs_law import Marginal
     from tracker.reports.run_view import View
 
-    Array = NDArray[np.float64]
 
 KEY, QUESTION = "density", "Do they sample the law of each mode?"
 BINS = 60
@@ -145,7 +144,7 @@ def samples(view: View, name: str, x: int) -> Array:
     return np.asarray(values[:: max(1, -(-len(values) // MOST_SAMPLES))])
 
 
-def _here(view: View, name: str, x: int) -> NDArray[np.bool_]:
+def _here(view: View, name: str, x: int) -> Booleans:
     """Which records count, shape (T, R)."""
     n = view.index(name)
     here = (view.arrays["mode"] == x) & view.averaged & view.kept[:, n, np.newaxis] & (view.recorded > 0)

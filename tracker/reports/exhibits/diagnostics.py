@@ -12,17 +12,16 @@ from tracker.formatting import listed, number
 from tracker.metrics.averages import distance_to_nearest
 from tracker.metrics.skew_matrix import noise_ratio
 from tracker.reports.exhibit import Exhibit, Table
+from tracker.reports.figure_style import MUTED, figure, log_axis
 from tracker.reports.forest_plot import Row, forest
-from tracker.reports.style import MUTED, figure, log_axis
-from tracker.runs.step_sizes import LOOKED_AT, final_skews
+from tracker.runs.stability_of_steps import LOOKED_AT, final_skews
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
+    from tracker.array_types import Array
     from tracker.reports.run_view import View
 
-    Array = NDArray[np.float64]
 
 KEY, QUESTION = "diagnostics", "Is anything wrong with the run?"
 SMALLEST = 1e-6  # of the axes

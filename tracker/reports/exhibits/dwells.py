@@ -10,15 +10,13 @@ from tracker import chain
 from tracker.formatting import counted, interval, listed, number
 from tracker.metrics.multiple_tests import Family, family
 from tracker.reports.exhibit import Exhibit, Omitted, Table
-from tracker.reports.style import INK, MARKERS, figure, legend, log_axis, mode_colours
+from tracker.reports.figure_style import INK, MARKERS, figure, legend, log_axis, mode_colours
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array
     from tracker.chain import DwellCounts, Estimate
     from tracker.reports.run_view import View
 
-    Array = NDArray[np.float64]
 
 KEY, QUESTION = "dwell-times", "Did the hidden chain behave as its law says?"
 SUSPICIOUS = 1e-3  # a p-value below it, corrected for the number of tests, is worth a warning

@@ -6,20 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracker.baseline_names import FROZEN, ORACLE
 from tracker.formatting import number
 from tracker.metrics.averages import FEWEST, curve_over_trials, no_interval
-from tracker.names import FROZEN, ORACLE
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
-from tracker.reports.style import figure, legend, steps_axis
+from tracker.reports.figure_style import figure, legend, steps_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
+    from tracker.array_types import Array, Integers
     from tracker.metrics.averages import Curve
     from tracker.reports.run_view import View
 
-    Array = NDArray[np.float64]
 
 KEY, QUESTION = "error-over-time", "How far from the minimiser are they, over time?"
 MOST_BINS = 25
@@ -45,7 +44,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
     return Exhibit(KEY, QUESTION, caption, alt, fig, _table(view, middle, error))
 
 
-def time_bins(recorded: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
+def time_bins(recorded: Integers) -> tuple[Array, Integers]:
     """Return the middles (B,) of at most 25 stretches of records, and the first record of each."""
     count = min(MOST_BINS, len(recorded))
     first = np.unique(np.linspace(0, len(recorded), count + 1).astype(int)[:-1])
@@ -53,7 +52,7 @@ def time_bins(recorded: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
     return (recorded[first] + recorded[stop - 1]) / 2.0, first
 
 
-def banded(view: View, quantity: str, name: str, groups: NDArray[np.int64]) -> Curve:
+def banded(view: View, quantity: str, name: str, groups: Integers) -> Curve:
     """Return the mean over trials in each stretch; diverged trials are left out."""
     n = view.index(name)
     trace, kept = view.arrays[quantity][:, n], view.kept[:, n]

@@ -10,7 +10,7 @@ from tracker.formatting import counted, number
 from tracker.metrics.averages import over_trials
 from tracker.metrics.table import metrics_of
 from tracker.reports.exhibit import Exhibit, Omitted, Table
-from tracker.reports.style import (
+from tracker.reports.figure_style import (
     INK,
     LONGEST_TITLE,
     MODES,
@@ -27,8 +27,8 @@ from tracker.reports.verdict_box import smallest
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
+    from tracker.array_types import Integers
     from tracker.reports.run_view import View
 
 KEY, QUESTION = "one-trial", "What does one trial look like?"
@@ -87,7 +87,7 @@ def has_twins(view: View) -> bool:
     return any(len(mode.targets) > len(mode.minimisers) for mode in view.modes)
 
 
-def _strip(ax: Axes, view: View, mode: NDArray[np.int64]) -> None:
+def _strip(ax: Axes, view: View, mode: Integers) -> None:
     """The hidden mode as a coloured band; the mode of a record holds until the next one."""
     change = np.flatnonzero(np.diff(mode)) + 1
     first, stop = np.r_[0, change], np.r_[change, len(mode) - 1]

@@ -34,7 +34,7 @@ def section(view: View) -> Section:
 
 def repeated_by(command: str, scenario: Scenario, rows: Sequence[tuple[str, str]], manifest: Path | None) -> Section:
     """Return the facts in ``rows``, the data files, the versions that ``manifest`` names, the command and the scenario's text."""
-    from tracker.runs.identity import data_files
+    from tracker.runs.run_identity import data_files
 
     data = {name: sha256(content).hexdigest() for name, content in data_files(scenario).items()}
     rows = [*rows, *((f"sha256 of {name}", digest) for name, digest in data.items())]
@@ -53,8 +53,8 @@ def repeated_by(command: str, scenario: Scenario, rows: Sequence[tuple[str, str]
 
 def versions(manifest: Path | None) -> dict[str, str]:
     """Return the versions with which a result was made, as its manifest says, or those of now for one in memory."""
-    from tracker.runs.identity import versions as versions_now
     from tracker.runs.ownership import manifest_in
+    from tracker.runs.run_identity import versions as versions_now
 
     found = manifest_in(manifest.parent, manifest.name) if manifest is not None else None
     return dict(found.versions) if found is not None else dict(versions_now())

@@ -9,15 +9,13 @@ import numpy as np
 from tracker.formatting import number
 from tracker.metrics.averages import curve_over_trials, running_mean
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
-from tracker.reports.style import figure, from_zero, legend, log_axis
+from tracker.reports.figure_style import figure, from_zero, legend, log_axis
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Array, Integers
     from tracker.metrics.averages import Curve
     from tracker.reports.run_view import View
 
-    Array = NDArray[np.float64]
 
 KEY, QUESTION = "running-mean", "How soon does the running mean settle?"
 SHOWN = 60
@@ -67,13 +65,13 @@ def posterior_mean(view: View) -> Array:
     return np.array([float(np.trapezoid(law.points * law.density, law.points)) for law in laws])
 
 
-def _distance(view: View, name: str, truth: Array, first: int, rows: NDArray[np.int64]) -> Curve:
+def _distance(view: View, name: str, truth: Array, first: int, rows: Integers) -> Curve:
     n = view.index(name)
     trace = view.arrays["theta"][view.kept[:, n], n]
     return curve_over_trials(np.sqrt(((running_mean(trace, first)[:, rows] - truth) ** 2).sum(axis=-1)), "positive")
 
 
-def _table(curves: dict[str, Curve], steps: NDArray[np.int64]) -> Table:
+def _table(curves: dict[str, Curve], steps: Integers) -> Table:
     shown = np.unique(np.linspace(0, len(steps) - 1, 8).astype(int))
     columns = ("at step", *(f"{name}{part}" for name in curves for part in ("", " ±")))
     body: list[tuple[Cell, ...]] = [

@@ -11,11 +11,10 @@ from tracker.metrics.averages import curve_over_trials
 from tracker.metrics.skew_matrix import rms, share_at_bounds
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.exhibits.error_over_time import time_bins
-from tracker.reports.style import figure, from_zero, legend, steps_axis
+from tracker.reports.figure_style import figure, from_zero, legend, steps_axis
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tracker.array_types import Integers
     from tracker.metrics.averages import Curve
     from tracker.reports.run_view import View
 
@@ -64,7 +63,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
     return Exhibit(KEY, QUESTION, _caption(view, curves, shares), alt, fig, _table(view, curves, shares))
 
 
-def size_over_time(view: View, n: int, groups: NDArray[np.int64]) -> Curve:
+def size_over_time(view: View, n: int, groups: Integers) -> Curve:
     """Return the mean over trials of the rms of S in each stretch of records."""
     name = moving(view)[n]
     size = rms(view.arrays["skew"][:, n])[view.kept[:, view.index(name)]]

@@ -11,17 +11,16 @@ from tracker.metrics.after_switch import mean_per_step
 from tracker.metrics.averages import FEWEST, no_interval
 from tracker.metrics.recovery import mixed_survival
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
-from tracker.reports.style import RULE, figure, from_zero, legend, log_axis
+from tracker.reports.figure_style import RULE, figure, from_zero, legend, log_axis
 from tracker.runs.summary import ERROR, STEPS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
+    from tracker.array_types import Array, Integers
     from tracker.metrics.averages import Curve
     from tracker.reports.run_view import View
 
-    Array = NDArray[np.float64]
 
 KEY, QUESTION = "after-a-switch", "How soon after a switch are they back?"
 FEWEST_VISITS = 10  # visits to an age, over all trials, below which a mean is not drawn
@@ -92,7 +91,7 @@ def _arrivals(ax: Axes, view: View) -> None:
     ax.set_title("share back inside the target, of switches that led out of it")
 
 
-def _middles(edges: NDArray[np.int64]) -> Array:
+def _middles(edges: Integers) -> Array:
     """The geometric middle of each bin of ages; age 0 stands left of 1, where the logarithmic axis begins."""
     return np.asarray(np.sqrt(np.maximum(edges[:-1], FIRST_AGE) * np.maximum(edges[1:] - 1, FIRST_AGE)))
 

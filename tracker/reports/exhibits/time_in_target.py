@@ -6,22 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracker.baseline_names import FROZEN
 from tracker.formatting import listed, percent
 from tracker.metrics.after_switch import mean_per_step
 from tracker.metrics.averages import FEWEST, no_interval
-from tracker.names import FROZEN
 from tracker.reports.exhibit import Exhibit, Omitted, Table
-from tracker.reports.style import MARKERS, MODES, RULE, figure, legend, mode_colours, names_below, some
+from tracker.reports.figure_style import MARKERS, MODES, RULE, figure, legend, mode_colours, names_below, some
 from tracker.runs.summary import INSIDE, STEPS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
+    from tracker.array_types import Array
     from tracker.metrics.averages import Curve
     from tracker.reports.run_view import View
 
-    Array = NDArray[np.float64]
 
 KEY, QUESTION = "right-basin", "How much of the time are they in the right basin?"
 LABEL = "share of steps inside the target of the current mode"
