@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.limits import flow_law, sampler_law, spectral
+from tracker.limits import flow_law, mass_places, sampler_law, spectral
 from tracker.limits.density_solvers import density_field, increasing, law_on_grid, refuse_no_density
 from tracker.limits.grid_box import automatic_box, edge_mass, read_box, wider
 from tracker.limits.grid_law import ORDER_2, Law, resampled
@@ -71,7 +71,7 @@ def density_for_means(
             "are allowed"
         )
     most -= looking
-    found = flow_law.places(field, automatic_box(field), float(at[-1]))
+    found = mass_places.places(field, automatic_box(field), float(at[-1]))
     try:
         return by_waves(field, found.box, at, apart, allowed)
     except ValueError:
@@ -81,7 +81,7 @@ def density_for_means(
 def coarse_work(field: Field) -> float:
     """The work of finding out where mass is, about."""
     N = len(field.mean)
-    return LOOKS * flow_law.following(field, len(field.costs) * flow_law.LOOK_POINTS[N] ** N)
+    return LOOKS * flow_law.following(field, len(field.costs) * mass_places.LOOK_POINTS[N] ** N)
 
 
 def by_waves(field: Field, sides: Array, at: Array, apart: Callable[[Law, Law], float], allowed: float) -> Law:
@@ -101,7 +101,7 @@ def by_waves(field: Field, sides: Array, at: Array, apart: Callable[[Law, Law], 
 
 
 def by_flows(
-    field: Field, found: flow_law.Places, at: Array, apart: Callable[[Law, Law], float], allowed: float, most: float
+    field: Field, found: mass_places.Places, at: Array, apart: Callable[[Law, Law], float], allowed: float, most: float
 ) -> Law:
     """The law by transitions of the flow, in twice as many steps again and again until the means are right to ``allowed``.
 
@@ -232,7 +232,7 @@ def algorithm_density_for_means(
     sampler_law.noise_covariances(field)  # refuses before any work
     sides = automatic_box(field) if box is None else read_box(box, N)
     if box is None and field.covariance.any() and np.isfinite(field.beta):
-        sides = flow_law.places(field, sides, float(at[-1]) * field.epsilon).box
+        sides = mass_places.places(field, sides, float(at[-1]) * field.epsilon).box
     for _ in range(WIDENINGS):
         points = sampler_law.points_needed(field, sides, sampler_law.FOR_MEANS_DENSITY)
         sampler_law.refuse_too_long(field, sides, points, int(at[-1]), reach, most)
