@@ -24,8 +24,8 @@ from tracker.reports.sweep_page import points_table, sweep_exhibits, sweep_repor
 from tracker.reports.sweep_theory import exact_errors
 from tracker.reports.sweep_verdict import sweep_verdict
 from tracker.runs import Sweep, axes_of, points_of, sweep_running
+from tracker.runs.forecast import predicted_cost
 from tracker.runs.sweep_running import Outcome
-from tracker.scenario import predicted_cost
 
 TRIALS = 20
 EXAMPLE = shipped("example_a")
