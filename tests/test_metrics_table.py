@@ -19,7 +19,7 @@ from tracker.reports.fail_conditions import failures, parse_condition
 from tracker.reports.run_view import View
 from tracker.reports.sweep_page import sweep_exhibits
 from tracker.runs import Sweep, axes_of, points_of
-from tracker.runs.sweep_running import ended
+from tracker.runs.sweep_result import outcome_of_run
 
 WORLD = tracker.parse("""
     name = "bowls"
@@ -71,7 +71,7 @@ def sweep() -> Sweep:
     with pytest.MonkeyPatch.context() as patch:
         for metric in (ADDED, TIME):
             patch.setitem(METRICS, metric.key, metric)
-        outcomes = tuple(ended(point, interpreted(point.scenario)) for point in points_of(SWEPT))
+        outcomes = tuple(outcome_of_run(point, interpreted(point.scenario)) for point in points_of(SWEPT))
         found = Sweep(SWEPT, axes_of(SWEPT), outcomes)
         assert "largest_error" in found.dataset
         return found

@@ -23,7 +23,7 @@ from tracker.reports.sweep_page import points_table, sweep_exhibits, sweep_repor
 from tracker.reports.sweep_theory import exact_errors
 from tracker.reports.sweep_verdict import sweep_verdict
 from tracker.runs import Sweep, axes_of, points_of, sweep_running
-from tracker.runs.sweep_running import Outcome
+from tracker.runs.sweep_result import Outcome
 from tracker.scenario import predicted_cost
 
 ROOT = Path(__file__).parents[1]

@@ -89,7 +89,7 @@ def all_diverged(summary: Mapping[str, Any]) -> bool:
 
 
 def _is_complete(folder: Path) -> bool:
-    from tracker.runs.run_directory import read_manifest
+    from tracker.runs.ownership import read_manifest
     from tracker.runs.run_errors import CorruptRun
 
     try:

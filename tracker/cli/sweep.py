@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tracker.runs import Sweep
-    from tracker.runs.sweep_running import Outcome
+    from tracker.runs.sweep_result import Outcome
     from tracker.scenario import Scenario
 
 ABOUT = ("name", "epsilon", "step_over_limit", "evaluations")  # told of a sampler before its metrics

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tracker.array_types import Array
     from tracker.runs.sweep_points import Axis
-    from tracker.runs.sweep_running import Outcome, Sweep
+    from tracker.runs.sweep_result import Outcome, Sweep
 
     World = tuple[tuple[Axis, int], ...]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tracker.array_types import Array, Booleans
     from tracker.runs.sweep_points import Axis
-    from tracker.runs.sweep_running import Sweep
+    from tracker.runs.sweep_result import Sweep
 
 
 MAPS_IN_A_ROW = 3

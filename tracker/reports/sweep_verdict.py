@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tracker.reports.best_of_sweep import Candidate, Contest
-    from tracker.runs.sweep_running import Outcome, Sweep
+    from tracker.runs.sweep_result import Outcome, Sweep
 
 MOST_NAMED = 6  # worlds, points or samplers in one sentence
 NOTHING = "no point came to an end without divergence."

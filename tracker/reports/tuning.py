@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from tracker.reports.best_of_sweep import World
     from tracker.runs.sweep_points import Axis
-    from tracker.runs.sweep_running import Sweep
+    from tracker.runs.sweep_result import Sweep
 
 ALPHA, STEP = "chain.alpha", "epsilon"
 SAME = 1e-9  # relative: two values of alpha or epsilon that are one

@@ -76,7 +76,7 @@ def bytes_of(shapes: Shapes) -> int:
     return sum(shape.bytes for shape in shapes.values())
 
 
-def impossible(scenario: Scenario, arrays: Arrays, trials: Sequence[int] | Integers) -> str | None:
+def reason_impossible(scenario: Scenario, arrays: Arrays, trials: Sequence[int] | Integers) -> str | None:
     """Return what in the results of ``trials``, which have the right shapes, cannot be; None where all can."""
     modes, steps = len(scenario.modes), scenario.steps
     diverged = arrays["diverged"]

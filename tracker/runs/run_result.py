@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tracker.metrics.measured_run import MeasuredRun
     from tracker.scenario import Scenario
 
-LEADING = ("sampler", "trial", "time")  # axes that come first in the dataset, in this order
+LEADING_AXES = ("sampler", "trial", "time")  # axes that come first in the dataset, in this order
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Run:
             coords=axis_labels(problem, self.arrays["trial"]),
             attrs=attributes,
         )
-        leading = [axis for axis in LEADING if axis in dataset.dims]
+        leading = [axis for axis in LEADING_AXES if axis in dataset.dims]
         return dataset.transpose(*leading, ...)
 
     def to_arviz(self, sampler: str | None = None) -> xarray.DataTree:

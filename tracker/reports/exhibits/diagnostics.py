@@ -14,7 +14,7 @@ from tracker.metrics.skew_matrix import noise_ratio
 from tracker.reports.exhibit import Exhibit, Table
 from tracker.reports.figure_style import MUTED, figure, log_axis
 from tracker.reports.forest_plot import Row, forest
-from tracker.runs.stability_of_steps import LOOKED_AT, final_skews
+from tracker.runs.stability_of_steps import TRIALS_LOOKED_AT, final_skews
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +69,7 @@ def _temperatures(view: View, keys: Any) -> list[float]:
     names = [c.name for c in view.run.problem.contestants if c.records("sigma")]
     if keys.name not in names:
         return [float(keys.beta)]
-    sigma = view.arrays["sigma"][:LOOKED_AT, names.index(keys.name), -1]
+    sigma = view.arrays["sigma"][:TRIALS_LOOKED_AT, names.index(keys.name), -1]
     with np.errstate(divide="ignore"):
         return list(float(keys.beta) / sigma[np.isfinite(sigma)] ** 2) or [float(keys.beta)]
 
@@ -100,9 +100,9 @@ def recomputed_difference(view: View) -> float | None:
     worst = 0.0
     minimisers = [mode.minimisers for mode in view.modes]
     for n in range(len(view.names)):
-        theta = view.arrays["theta"][:LOOKED_AT, n]
-        again = distance_to_nearest(theta, view.arrays["mode"][:LOOKED_AT].astype(np.int64), minimisers)
-        gap = np.abs(again - view.arrays["error"][:LOOKED_AT, n]) / (1.0 + again)
+        theta = view.arrays["theta"][:TRIALS_LOOKED_AT, n]
+        again = distance_to_nearest(theta, view.arrays["mode"][:TRIALS_LOOKED_AT].astype(np.int64), minimisers)
+        gap = np.abs(again - view.arrays["error"][:TRIALS_LOOKED_AT, n]) / (1.0 + again)
         worst = max(worst, float(np.nanmax(gap, initial=0.0)))
     return worst
 
