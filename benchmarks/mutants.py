@@ -158,7 +158,7 @@ def _run(folder: Path, tests: str, out: Path, code: str | None, seconds: float) 
             from tracker.compiled import caching
 
             caching.source_fingerprint = lambda: code
-        words = [f"tests/{word}" if FILE.fullmatch(word) else word for word in shlex.split(tests)]
+        words = [str(next(Path("tests").rglob(word))) if FILE.fullmatch(word) else word for word in shlex.split(tests)]
         quiet = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "--assert=plain"]
         ended_with = int(pytest.main([*quiet, *words], plugins=[first]))
         sys.stdout.flush()

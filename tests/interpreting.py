@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +14,9 @@ from tracker.engine import simulate
 from tracker.samplers.baselines import BASELINES
 
 
-def interpreted(scenario: tracker.Scenario, out: Path | None = None) -> tracker.Run:
-    """Carry out ``scenario`` without numba."""
+@contextmanager
+def interpreting() -> Iterator[None]:
+    """Let the engine run its loop without numba."""
     loop = simulate.advance.interpreted
 
     def quietly(*arguments: object) -> None:
@@ -22,6 +25,12 @@ def interpreted(scenario: tracker.Scenario, out: Path | None = None) -> tracker.
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(simulate, "advance", quietly)
+        yield
+
+
+def interpreted(scenario: tracker.Scenario, out: Path | None = None) -> tracker.Run:
+    """Carry out ``scenario`` without numba."""
+    with interpreting():
         return tracker.run(scenario, out, executor=1)
 
 

@@ -102,7 +102,7 @@ def generic_with_default(declaration: Callable[P, R]) -> GenericFunction[P, R]:
 
 def from_outside(value: Any) -> bool:
     """Tell whether an implementation from outside may serve ``value``, its own type's or an inherited one."""
-    return any(map(_is_foreign, kinds_in(value)))
+    return bool(_foreign) and any(map(_is_foreign, kinds_in(value)))  # asked at each call of a kernel
 
 
 def implementation_hash(kind: type) -> str:

@@ -10,7 +10,7 @@ To add a family, write one file (``quadratic.py`` is the pattern):
 4. its keys, each with a sentence that explains it: a subclass of ``CostKeys`` with ``cost: Literal["<name>"]``,
    ``dimension`` and ``build``, and whatever else of ``CostKeys`` has a better answer;
 
-then one line in ``COSTS``, and one example in the table of ``tests/test_costs.py``, which checks the rest.
+then one line in ``COSTS``, and one example in the table of ``tests/costs/test_costs.py``, which checks the rest.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ Notes
 -----
 Starting points: the start of the run, the centre of the cost's ``search_region``, and the first points of a Kronecker
 sequence in the box centre +- scale: fixed, so the same scenario always has the same minimisers. From each, BFGS in
-the coordinates (theta - centre)/scale. The share of descents that end where no other did estimates the chance that the
-next one finds a new well (Good and Turing): while it is large, the search goes on, to 1024 descents. Then the lowest ends
-take over coordinates of the others, one by one, as long as that leads to new ends as low: where wells come in all
+the coordinates (theta - centre)/scale. A cost whose lowest end lies in its rounding errors is refused. The share of
+descents that end where no other did estimates the chance that the next one finds a new well (Good and Turing): while it
+is large, the search goes on, to 1024 descents. Then the lowest ends take over coordinates of the others, one by one, as long as that leads to new ends as low: where wells come in all
 combinations of signs, their number grows faster than any number of starting points. The ends that may win are polished
 by Newton's method with a Hessian of central differences of the exact gradient, to about 1e-9 in theta (1e-5 where the
 Hessian is singular). Minimisers are the ends whose cost is within tolerance (1 + |lowest|) of the lowest. Nothing can
@@ -30,6 +30,7 @@ from tracker.costs.minimise.descent import (
     descend,
     expected_hessian,
     polish,
+    rounding,
     same_well,
     value_and_gradient,
 )
@@ -149,6 +150,7 @@ class _Wells:
         if not self.ends:
             message = f"the cost is not finite at any of {len(points)} starting points around {_show(self._centre)}"
             raise ValueError(message)
+        _refuse_if_rounding(self._cost, min(self.ends, key=lambda e: e.value))
         drawn = STARTS
         while self._unseen() > UNSEEN and self._descents < MOST_DESCENTS:
             for point in _kronecker(self._centre, self._scale, drawn, drawn + STARTS):
@@ -179,16 +181,16 @@ class _Wells:
             self.places.append(end)
             self._places = np.vstack([self._places, place])
             self._met.append(1)
-            self._firm.append(self._is_firm(end.point))
+            self._firm.append(self._is_firm(end))
         if keep or known is None:
             self.ends.append(end)
 
-    def _is_firm(self, point: Array) -> bool:
-        H = expected_hessian(self._cost, point, self._scale) * np.outer(self._scale, self._scale)
+    def _is_firm(self, end: Descent) -> bool:
+        H = expected_hessian(self._cost, end.point, self._scale) * np.outer(self._scale, self._scale)
         if not np.isfinite(H).all():
             return False
         values = np.linalg.eigvalsh(H)
-        return bool(values[0] > FLAT * abs(values[-1]))
+        return bool(values[0] > max(FLAT * abs(values[-1]), TIE * (1.0 + abs(end.value))))
 
     def _exchange(self) -> bool:
         """Give the lowest ends coordinates of other wells, until that leads to no new end as low; False if it does not end."""
@@ -222,6 +224,14 @@ class _Wells:
 def _refuse_if_bottomless(lowest: Descent, reach: Array, centre: Array) -> None:
     if lowest.value == -np.inf or not np.abs((lowest.point - centre) / reach).max() < FAR:
         raise ValueError(f"the cost has no minimum: it is {lowest.value:.6g} at {_show(lowest.point)}, still falling")
+
+
+def _refuse_if_rounding(cost: Any, lowest: Descent) -> None:
+    if (jump := rounding(cost, lowest)) > HOPEFUL * (1.0 + abs(lowest.value)):
+        raise ValueError(
+            f"the cost cannot be told from its rounding errors at {_show(lowest.point)}, where it is {lowest.value:.6g} and "
+            f"jumps by {jump:.6g} from one number to the next: large terms cancel; start closer to the minimum"
+        )
 
 
 def _refuse_if_unsettled(lowest: Descent, scale: Array) -> None:
