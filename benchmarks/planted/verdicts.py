@@ -88,9 +88,13 @@ VERDICTS = {
     ],
     "metrics": [
         *faults(
+            "tracker/line_area.py",
+            "test_metrics_distances.py",
+            ("np.where(begin * end < 0, crossing, size)", "np.where(begin * end > 1, crossing, size)"),
+        ),
+        *faults(
             "tracker/metrics/wasserstein.py",
             "test_metrics_distances.py",
-            ("    crossing = begin * end < 0\n", "    crossing = begin * end > 1\n"),
             (
                 '    empirical = np.searchsorted(x, left, side="right") / x.size\n',
                 '    empirical = np.searchsorted(x, left, side="left") / x.size\n',

@@ -87,7 +87,8 @@ def _line_search(
     short, long, length = 0.0, np.inf, 1.0
     lower = None
     for _ in range(BISECTIONS):
-        there = _Place(place := x + length * direction, *at(place))
+        place = x + length * direction
+        there = _Place(place, *at(place))
         if not there.c <= c + LOWER * length * slope:
             long = length
         else:
