@@ -78,12 +78,15 @@ WORLDS = {
                 "return np.lexsort(np.round(points / scale, 6).T)",
             ),
             ("if lowest.value == -np.inf or not", "if lowest.value == -np.inf and not"),
-            ("        return self._exchange() and self._unseen() <= UNSEEN\n", "        return True\n"),
+            (
+                "        return self._exchange() and self._unseen() <= CHANCE_OF_AN_UNSEEN_WELL\n",
+                "        return True\n",
+            ),
         ),
         *faults(
             "tracker/costs/polynomial/bounded_below.py",
             "test_formula.py -k bounded",
-            ("return (-1 if value < -NEGATIVE", "return (-1 if value < -1e9 * NEGATIVE"),
+            ("return (-1 if value < -CERTAINLY_NEGATIVE", "return (-1 if value < -1e9 * CERTAINLY_NEGATIVE"),
         ),
     ],
     "chain": [

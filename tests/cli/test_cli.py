@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from tracker.cli import app
 from tracker.cli.printing import console, plus_minus, with_error
 from tracker.cli.progress import Speed, reporter
-from tracker.cli.summary_printing import columns, metrics_shown, print_summary
+from tracker.cli.summary_printing import metrics_shown, print_summary, summary_columns
 from tracker.cli.sweep_checks import say_warnings, warnings_of
 from tracker.jsonable import jsonable
 from tracker.runs import points_of, run_errors
@@ -227,7 +227,7 @@ def test_warnings_of_points_are_few_lines_and_none_twice(capsys: Any, monkeypatc
         load(ROOT / "scenarios" / "swapping_wells_sweep.toml", ['sweep={"samplers.*.epsilon" = [0.5, 1.0]}'])
     )
     assert all("not mean-square stable" in "".join(found) for found in warnings_of(steep))
-    monkeypatch.setattr("tracker.cli.sweep_checks.MOST_SECONDS", 0.0)
+    monkeypatch.setattr("tracker.cli.sweep_checks.MOST_SECONDS_OF_CHECKS", 0.0)
     assert not any("not mean-square stable" in "".join(found) for found in warnings_of(steep))
     assert capsys.readouterr().err == "from point 0 on, only the step sizes of quadratic modes are checked\n"
 
@@ -519,7 +519,7 @@ def test_a_summary_without_a_chain_can_be_shown(capsys: Any) -> None:
     assert "chain" not in capsys.readouterr().out
 
 
-HEAD, SPARE = columns(metrics_shown(SUMMARY["samplers"]))
+HEAD, SPARE = summary_columns(metrics_shown(SUMMARY["samplers"]))
 LONG = {**SUMMARY["samplers"][0], "name": "a-sampler-with-a-name"}
 
 

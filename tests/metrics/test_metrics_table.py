@@ -11,7 +11,7 @@ from interpreting import interpreted
 
 import tracker
 from tracker.cli.run import print_summary
-from tracker.cli.sweep import described, print_results
+from tracker.cli.sweep import print_results, sweep_as_json
 from tracker.metrics.measured_run import MeasuredRun
 from tracker.metrics.table import METRICS, Metric
 from tracker.reports import run_page, run_vs_run, sampler_vs_sampler
@@ -154,7 +154,7 @@ def test_a_sweep_knows_it(sweep: Sweep, capsys: pytest.CaptureFixture[str]) -> N
     assert {"largest-error", "twin"} <= set(keys)
     print_results(sweep, "largest_error")
     assert "bowls: largest error" in capsys.readouterr().out
-    assert "largest_error" in described(sweep, "largest_error", None)["points"][0]["samplers"][0]
+    assert "largest_error" in sweep_as_json(sweep, "largest_error", None)["points"][0]["samplers"][0]
 
 
 def test_the_help_knows_it_and_stays_quick() -> None:

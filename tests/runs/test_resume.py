@@ -36,8 +36,8 @@ from tracker.runs import (
     atomic_files,
     checkpoints,
     executors,
-    identity,
     netcdf,
+    run_identity,
     run_trials,
 )
 from tracker.runs import resume_preview as kept
@@ -157,17 +157,17 @@ def test_another_run_is_not_resumed_and_the_difference_is_shown(broken_off: Path
 
 
 def test_another_version_or_other_data_are_not_resumed(broken_off: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    manifest = identity.manifest_of(SCENARIO, 1)
+    manifest = run_identity.manifest_of(SCENARIO, 1)
     with monkeypatch.context() as patch:
-        patch.setattr(identity, "versions", lambda _: {**manifest.versions, "numpy": "0.1"})
+        patch.setattr(run_identity, "versions", lambda _: {**manifest.versions, "numpy": "0.1"})
         with pytest.raises(RunDiffers, match=f"version of numpy: '{np.__version__}' in the run, '0.1' now"):
             tracker.run(SCENARIO, broken_off, resume=True)
     with monkeypatch.context() as patch:
-        patch.setattr(identity, "source_fingerprint", lambda: "0" * 16)
+        patch.setattr(run_identity, "source_fingerprint", lambda: "0" * 16)
         with pytest.raises(RunDiffers, match="the program: its sources"):
             tracker.run(SCENARIO, broken_off, resume=True)
     changed = replace(manifest, data={"a.csv": "0" * 64}, scenario_sha256="0" * 64)
-    assert identity.differences(replace(manifest, data={"a.csv": "1" * 64}), changed, {}, {}) == [
+    assert run_identity.differences(replace(manifest, data={"a.csv": "1" * 64}), changed, {}, {}) == [
         "a.csv: the data changed"
     ]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tracker.runs.sweep_result import Outcome
     from tracker.scenario import Scenario
 
-ABOUT = ("name", "epsilon", "step_over_limit", "evaluations")  # told of a sampler before its metrics
+KEYS_BEFORE_METRICS = ("name", "epsilon", "step_over_limit", "evaluations")  # told of a sampler before its metrics
 
 
 @taking_run_options
@@ -68,7 +68,7 @@ def sweep(
         print_points(points, axes_of(scenario))
     say_warnings(points, warnings_of(points))
     folder = options.out if options.out is not None else DEFAULT_FOLDER / scenario.name
-    again = resuming(file, options, metric)
+    again = resume_command(file, options, metric)
     result = _carried_out(scenario, folder, options, again)
     if not options.json:
         print_results(result, metric)
@@ -84,7 +84,7 @@ def sweep(
             caption = write_picture(result, metric)
     finally:
         if options.json:
-            print_json(described(result, metric, caption))
+            print_json(sweep_as_json(result, metric, caption))
     if not options.json:
         console().print(Text(caption))
     write_page(result, folder, options)
@@ -123,7 +123,7 @@ def _refuse_settings_of_axes(scenario: Scenario, settings: Sequence[str]) -> Non
             raise Refused(INVALID, f"--set {address}: is swept; {way_out}")
 
 
-def resuming(file: Path, options: RunOptions, metric: str) -> str:
+def resume_command(file: Path, options: RunOptions, metric: str) -> str:
     """Return the command that continues the sweep."""
     return f"tracker sweep{command(file, options).removeprefix('tracker run')} --metric {metric}"
 
@@ -146,16 +146,16 @@ def write_picture(result: Sweep, metric: str) -> str:
     return exhibit.caption
 
 
-def described(result: Sweep, metric: str, caption: str | None) -> dict[str, Any]:
+def sweep_as_json(result: Sweep, metric: str, caption: str | None) -> dict[str, Any]:
     """Return the sweep as one JSON object."""
-    from tracker.reports.tuning import described as described_tuning
+    from tracker.reports.tuning import rows_as_json
 
     return {
         "scenario": {"name": result.scenario.name, "sha256": result.scenario.sha256, "seed": result.scenario.seed},
         "axes": [{"address": axis.address, "values": list(axis.values)} for axis in result.axes],
         "metric": metric,
         "caption": caption,
-        "tuning": described_tuning(tuning_of(result, metric)),
+        "tuning": rows_as_json(tuning_of(result, metric)),
         "points": [
             {
                 "index": outcome.point.index,
@@ -171,4 +171,4 @@ def described(result: Sweep, metric: str, caption: str | None) -> dict[str, Any]
 
 def _brief(summary: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     rows = summary["samplers"] if summary is not None else []
-    return [{key: row[key] for key in (*ABOUT, *METRICS, "diverged") if key in row} for row in rows]
+    return [{key: row[key] for key in (*KEYS_BEFORE_METRICS, *METRICS, "diverged") if key in row} for row in rows]

@@ -18,7 +18,7 @@ from tracker.reports.html_page import render, write, write_each
 from tracker.reports.sweep_figures import sweep_exhibit
 from tracker.reports.sweep_theory import METRIC, with_theory
 from tracker.reports.sweep_verdict import sweep_verdict
-from tracker.reports.tuning import cells, columns, exact_best, tuning
+from tracker.reports.tuning import best_steps, cells, columns, exact_best
 from tracker.runs.file_names import SWEEP_MANIFEST
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ MOST_ROWS = 200  # of a table; the rest is in sweep.nc
 def sweep_report(sweep: Sweep) -> str:
     """Return the page of a sweep."""
     found = contests(sweep)
-    tuned = tuning(sweep)
+    tuned = best_steps(sweep)
     tables = (
         *((best_table(found),) if any(one.against for one in found) else ()),
         *((tuning_table(tuned),) if tuned else ()),

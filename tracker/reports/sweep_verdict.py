@@ -10,11 +10,11 @@ from tracker.baseline_names import BASELINES
 from tracker.formatting import counted, interval, listed, number, percent, plain
 from tracker.metrics.multiple_tests import family
 from tracker.reports.best_of_sweep import rows_of
-from tracker.reports.exhibit import Answer, Verdict
-from tracker.reports.exhibits.dwells import SUSPICIOUS
+from tracker.reports.exhibit import Answer, VerdictBox
+from tracker.reports.exhibits.dwells import SUSPICIOUS_P_VALUE
 from tracker.reports.step_notes import at_steps
 from tracker.reports.tuning import tunes
-from tracker.reports.verdict_box import FEW_SWITCHES, FEW_TRIALS, MOST, MOSTLY_CENSORED, trust
+from tracker.reports.verdict_box import FEW_SWITCHES, FEW_TRIALS, MOSTLY_CENSORED, SHARE_THAT_COUNTS_AS_TRACKING, trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from tracker.reports.best_of_sweep import Candidate, Contest
     from tracker.runs.sweep_result import Outcome, Sweep
 
-MOST_NAMED = 6  # worlds, points or samplers in one sentence
+MOST_NAMED_IN_A_SENTENCE = 6  # worlds, points or samplers in one sentence
 NOTHING = "no point came to an end without divergence."
-ABOUT_VISITS = {  # a p-value of a mode in a summary, and what is wrong where it is small
+WRONG_WITH_VISITS = {  # a p-value of a mode in a summary, and what is wrong where it is small
     "rate_p_value": "a mode is not left as often as alpha and Q say",
     "p_value": "the visits to a mode do not look geometric",
 }
 FINE = "No point failed or diverged, and no check of the trials and the chain found anything."
 
 
-def sweep_verdict(sweep: Sweep, found: Sequence[Contest]) -> Verdict:
+def sweep_verdict(sweep: Sweep, found: Sequence[Contest]) -> VerdictBox:
     """Return the warnings and the answers; ``found`` is what ``contests`` made of the sweep."""
     warnings = tuple(_warnings(sweep))
     answers = [which_sampler(found), which_setting(found), did_it_track(found), trust(warnings, FINE)]
-    return Verdict(warnings, tuple(answer for answer in answers if answer is not None))
+    return VerdictBox(warnings, tuple(answer for answer in answers if answer is not None))
 
 
 def which_sampler(found: Sequence[Contest]) -> Answer:
@@ -72,8 +72,12 @@ def _steps(found: Sequence[Contest]) -> str:
     if not tried and all(len(set(some)) == 1 for some in steps.values()):
         return f"At these steps: {at_steps({name: some[0] for name, some in steps.items()})}."
     ranges = [f"{name} at epsilon = {_range(some)}" for name, some in steps.items()]
-    more = f", {len(ranges) - MOST_NAMED} more in the table" if len(ranges) > MOST_NAMED else ""
-    return f"Each stands at its own best step of those tried: {', '.join(ranges[:MOST_NAMED])}{more}."
+    more = (
+        f", {len(ranges) - MOST_NAMED_IN_A_SENTENCE} more in the table"
+        if len(ranges) > MOST_NAMED_IN_A_SENTENCE
+        else ""
+    )
+    return f"Each stands at its own best step of those tried: {', '.join(ranges[:MOST_NAMED_IN_A_SENTENCE])}{more}."
 
 
 def _range(steps: Sequence[float]) -> str:
@@ -101,8 +105,12 @@ def which_setting(found: Sequence[Contest]) -> Answer | None:
     if not any(len({other.setting for other in _all(contest)}) > 1 for contest in found):
         return None
     decided = [contest for contest in found if not contest.level]
-    shown = [f"{_of(contest)}{_count(contest)}" for contest in found[:MOST_NAMED]]
-    more = f"; the other {len(found) - MOST_NAMED} are in the table" if len(found) > MOST_NAMED else ""
+    shown = [f"{_of(contest)}{_count(contest)}" for contest in found[:MOST_NAMED_IN_A_SENTENCE]]
+    more = (
+        f"; the other {len(found) - MOST_NAMED_IN_A_SENTENCE} are in the table"
+        if len(found) > MOST_NAMED_IN_A_SENTENCE
+        else ""
+    )
     facts = f"Smallest tracking error: {'; '.join(shown)}{more}.{_edges(found)}"
     if len(decided) == len(found):
         return Answer(question, "decided", facts, "good")
@@ -146,7 +154,7 @@ def _at(some: Sequence[Contest], found: Sequence[Contest]) -> str:
     values = [contest.where for contest in some]
     if len(found[0].world) == 1:  # the key once, then its values
         values = [values[0], *(value.partition(" = ")[2] for value in values[1:])]
-    if len(some) == len(found) or len(some) > MOST_NAMED:
+    if len(some) == len(found) or len(some) > MOST_NAMED_IN_A_SENTENCE:
         return _in(len(some), found)
     return f"for {(', ' if len(found[0].world) == 1 else '; ').join(values)}"
 
@@ -188,7 +196,7 @@ def did_it_track(found: Sequence[Contest]) -> Answer | None:
     facts += (
         f", {'intervals' if len(ends) > 1 else 'interval'} widened for the choice among {among}" if among > 1 else ""
     )
-    most, some = (sum(gap.low > least for _, gap in known) for least in (MOST, 0.0))
+    most, some = (sum(gap.low > least for _, gap in known) for least in (SHARE_THAT_COUNTS_AS_TRACKING, 0.0))
     if most == len(known):
         return Answer("Did it track?", "yes", f"{facts}.", "good")
     tail = f"; more than half of it {_in(most, [contest for contest, _ in known])}" if most and len(known) > 1 else ""
@@ -214,11 +222,11 @@ def _warnings(sweep: Sweep) -> Iterator[str]:
     """What a careful reader would ask about, the worst first: points that failed, then those that diverged."""
     for state, tail in (("failed", ""), ("diverged", "; left out of the averages, and of what is named best")):
         troubled = [outcome for outcome in sweep.outcomes if outcome.state == state]
-        for outcome in troubled[:MOST_NAMED]:
+        for outcome in troubled[:MOST_NAMED_IN_A_SENTENCE]:
             about = f": {outcome.message}" if outcome.message else ""
             yield f"{outcome.point.label} {state}{about}{tail}."
-        if len(troubled) > MOST_NAMED:
-            yield f"... and {len(troubled) - MOST_NAMED} more points {state}: see the table."
+        if len(troubled) > MOST_NAMED_IN_A_SENTENCE:
+            yield f"... and {len(troubled) - MOST_NAMED_IN_A_SENTENCE} more points {state}: see the table."
     few = min(outcome.point.scenario.trials for outcome in sweep.outcomes)
     if few < FEW_TRIALS:
         yield f"Only {counted(few, 'trial')}: intervals are rough, and differences may be chance."
@@ -243,10 +251,10 @@ def _about_the_chain(outcomes: Sequence[Outcome]) -> Iterator[str]:
 def _strange_visits(chains: Sequence[tuple[Outcome, Mapping[str, Any]]]) -> Iterator[str]:
     """Tell at which points the visits are hardly those of the given law, corrected for all tests of all modes of all points."""
     dwells = [(outcome, dwell) for outcome, chain in chains for dwell in chain.get("dwell", ())]
-    together = family(dwell.get(key) for _, dwell in dwells for key in ABOUT_VISITS)
-    for key, fact in ABOUT_VISITS.items():
+    together = family(dwell.get(key) for _, dwell in dwells for key in WRONG_WITH_VISITS)
+    for key, fact in WRONG_WITH_VISITS.items():
         known = [(outcome, together.correct(dwell[key])) for outcome, dwell in dwells if dwell.get(key) is not None]
-        strange = [(outcome, p) for outcome, p in known if p < SUSPICIOUS]
+        strange = [(outcome, p) for outcome, p in known if p < SUSPICIOUS_P_VALUE]
         if strange:
             least = number(min(p for _, p in strange), 2)
             yield (
@@ -265,6 +273,6 @@ def _points(outcomes: Sequence[Outcome]) -> str:
     unique = list({outcome.point.index: outcome for outcome in outcomes}.values())
     if len(unique) == 1:
         return unique[0].point.label
-    names = [str(outcome.point.index) for outcome in unique[:MOST_NAMED]]
-    more = len(unique) - MOST_NAMED
+    names = [str(outcome.point.index) for outcome in unique[:MOST_NAMED_IN_A_SENTENCE]]
+    more = len(unique) - MOST_NAMED_IN_A_SENTENCE
     return f"points {listed([*names, f'{more} more'] if more > 0 else names)}"

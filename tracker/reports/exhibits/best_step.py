@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 KEY, QUESTION = "regime", "Is the step right for the speed of the chain?"
 CURVE_POINTS = 60
-OF_ALL = ("modes", "interventions")  # places in messages that concern every sampler
-PLACE = "best_step: "  # in front of its own messages
-ROOM = 0.12  # of the height, for a label
-WANTED = "stationary"  # what messages call the theory
-MOST_ABOVE = 20.0  # times the least error: what is higher does not set the scale
-LITTLE = 0.01  # of the error that another step would save: not worth a word
-SPLIT_FAILS = 0.25  # of the error left over by the four leading terms: they do not describe it
+PLACES_OF_EVERY_SAMPLER = ("modes", "interventions")  # places in messages that concern every sampler
+OWN_MESSAGE_PREFIX = "best_step: "  # in front of its own messages
+ROOM_FOR_A_LABEL = 0.12  # of the height, for a label
+THEORY_ASKED_FOR = "stationary"  # what messages call the theory
+MOST_TIMES_THE_LEAST_ERROR = 20.0  # times the least error: what is higher does not set the scale
+GAIN_NOT_WORTH_A_WORD = 0.01  # of the error that another step would save: not worth a word
+LARGEST_REST_OF_THE_SPLIT = 0.25  # of the error left over by the four leading terms: they do not describe it
 
 
 class Theory(NamedTuple):
@@ -82,7 +82,7 @@ def theory(view: View, name: str) -> Theory:
     from tracker.limits.stationary_moments import largest_step
     from tracker.limits.switched_quadratic import read
 
-    problem = read(view.scenario, name, WANTED)
+    problem = read(view.scenario, name, THEORY_ASKED_FOR)
     floor, noise, lag = split_error(problem)
     limit = largest_step(problem, "alpha")
     if limit <= 0.0:
@@ -102,13 +102,15 @@ def _best(view: View, name: str) -> tuple[float, float, str]:
     try:
         best = best_step(view.scenario, name)
     except (ValueError, ArithmeticError) as problem:
-        return float("nan"), float("nan"), str(problem).removeprefix(PLACE)
+        return float("nan"), float("nan"), str(problem).removeprefix(OWN_MESSAGE_PREFIX)
     return best.epsilon, best.mean_square_error, ""
 
 
 def _reason(message: str, name: str) -> str:
     """The message without its advice, which is for those who call the library: place: fact: advice."""
-    place_and_fact = message.removeprefix(f'sampler "{name}": ').replace(f"limits.{WANTED}", "theory").split(": ")
+    place_and_fact = (
+        message.removeprefix(f'sampler "{name}": ').replace(f"limits.{THEORY_ASKED_FOR}", "theory").split(": ")
+    )
     return ": ".join(place_and_fact[: 1 if message.startswith("sampler ") else 2])
 
 
@@ -164,7 +166,7 @@ def _curves(ax: Axes, view: View, known: dict[str, Theory]) -> None:
             )
         least = float(np.nanmin([t.least, *errors]))
         heights = (2.5 * least, 1.3 * t.budget.total, 1.3 * (row["mean"] or 0.0))
-        tallest = max(tallest, *(height for height in heights if height < MOST_ABOVE * least))
+        tallest = max(tallest, *(height for height in heights if height < MOST_TIMES_THE_LEAST_ERROR * least))
     floor = min(t.budget.floor for t in known.values())
     ax.axhline(floor, color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)))
     # errors lie above their floor: there is room below it, or else at the end that is further from what is marked
@@ -174,7 +176,7 @@ def _curves(ax: Axes, view: View, known: dict[str, Theory]) -> None:
         floor,
         " temperature floor ",
         ha="right" if right else "left",
-        va="top" if floor > ROOM * tallest else "bottom",
+        va="top" if floor > ROOM_FOR_A_LABEL * tallest else "bottom",
         fontsize=8.0,
         color=MUTED,
     )
@@ -203,7 +205,7 @@ def _missing(unknown: dict[str, str]) -> str:
     for name, reason in unknown.items():
         reasons.setdefault(reason, []).append(name)
     for reason in reasons:
-        if reason.startswith(OF_ALL):
+        if reason.startswith(PLACES_OF_EVERY_SAMPLER):
             return f"No exact error and no curve: {reason}"
     rows = [f"no exact error for {listed(names)}: {reason}" for reason, names in reasons.items()]
     return f"N{'; '.join(rows)[1:]}" if rows else ""
@@ -219,10 +221,10 @@ def _about(name: str, t: Theory) -> str:
     if not t.why:
         best = (
             f"{best}, which would lower it by {100 * gain:.0f} %"
-            if gain > LITTLE
+            if gain > GAIN_NOT_WORTH_A_WORD
             else "no step lowers it by more than 1 %"
         )
-    if abs(b.rest) > SPLIT_FAILS * b.total:
+    if abs(b.rest) > LARGEST_REST_OF_THE_SPLIT * b.total:
         made_of = f"of which the temperature makes {number(b.floor)}; the chain is too fast to split the rest"
     else:
         made_of = (

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 KEY, QUESTION = "diagnostics", "Is anything wrong with the run?"
-SMALLEST = 1e-6  # of the axes
-AS_STIFF = 1.0 - 1e-6  # of the largest curvature: directions that share it count as one
+SMALLEST_DRAWN = 1e-6  # of the axes
+SAME_STIFFNESS = 1.0 - 1e-6  # of the largest curvature: directions that share it count as one
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _stiffest(H: Array) -> Array:
     if not np.isfinite(H).all():
         return np.eye(len(H))
     values, vectors = np.linalg.eigh(H)
-    return np.asarray(vectors[:, values >= AS_STIFF * values[-1]]) if values[-1] > 0.0 else np.eye(len(H))
+    return np.asarray(vectors[:, values >= SAME_STIFFNESS * values[-1]]) if values[-1] > 0.0 else np.eye(len(H))
 
 
 def _noise_along(U: Array, S: Array, Sigma: Array, epsilon: float, beta: float) -> float:
@@ -124,7 +124,7 @@ def exhibit(view: View, found: dict[str, Health]) -> Exhibit:
 
 def _dots(ax: Axes, view: View, ranges: dict[str, tuple[float, float]]) -> None:
     """Draw a dot for each sampler and a line to its largest value; what is infinite points out of the axes."""
-    finite = [value for pair in ranges.values() for value in pair if np.isfinite(value) and value > SMALLEST]
+    finite = [value for pair in ranges.values() for value in pair if np.isfinite(value) and value > SMALLEST_DRAWN]
     low, high = min([0.01, *finite]) / 3, 3 * max([1.0, *finite])
     log_axis(ax)
     forest(ax, [Row(name, pair[0], *pair) for name, pair in ranges.items()], view.looks, 1.0, (low, high))
