@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from tracker.cli.directory_errors import drawn_from, written_by
+from tracker.cli.directory_errors import drawn_from
 from tracker.cli.error_messages import FAILED, INVALID, REFUSED, USAGE, Refused, say
 from tracker.cli.options import File, RunOptions, taking_run_options
 from tracker.cli.printing import console, print_json
-from tracker.cli.progress import reporter
-from tracker.cli.run import DEFAULT_FOLDER, command, write_page
+from tracker.cli.run import DEFAULT_FOLDER, carry_out, command, write_page
 from tracker.cli.sweep_checks import say_warnings, sweep_cost, sweep_refusals, warnings_of
 from tracker.cli.sweep_printing import print_points, print_results, tuning_of
 from tracker.formatting import counted
@@ -53,6 +52,7 @@ def sweep(
         tracker sweep my-world.toml --set 'sweep={"chain.alpha" = [1e-4, 1e-3]}'
     """
     from tracker.runs import axes_of, points_of
+    from tracker.runs import sweep as run_sweep
     from tracker.scenario import Limits, load
 
     if metric not in METRICS:
@@ -69,7 +69,7 @@ def sweep(
     say_warnings(points, warnings_of(points))
     folder = options.out if options.out is not None else DEFAULT_FOLDER / scenario.name
     again = resume_command(file, options, metric)
-    result = _carried_out(scenario, folder, options, again)
+    result = carry_out("sweep", run_sweep, scenario, folder, options, again, tell=_tell)
     if not options.json:
         print_results(result, metric)
     if result.troubled:
@@ -90,23 +90,6 @@ def sweep(
     write_page(result, folder, options)
     if result.troubled:
         raise Refused(FAILED)
-
-
-def _carried_out(scenario: Scenario, folder: Path, options: RunOptions, again: str) -> Sweep:
-    from tracker.runs import sweep as run_sweep
-
-    with written_by("sweep", folder, again), reporter(quiet=options.quiet) as progress:
-        return run_sweep(
-            scenario,
-            folder,
-            options.workers,
-            engine=options.engine,
-            replace=options.replace,
-            resume=options.resume,
-            progress=progress,
-            notice=say,
-            tell=_tell,
-        )
 
 
 def _indices(outcomes: Sequence[Outcome]) -> str:
