@@ -15,12 +15,12 @@ from pydantic_core import PydanticUndefined
 
 from tracker.costs import COSTS
 from tracker.engine.arrays import ARRAYS
+from tracker.keys import meaning_of
 from tracker.metrics.table import METRICS
 from tracker.runs.stored_world import NUMBERS_OF_A_MODE, POINTS_OF_A_MODE
 from tracker.samplers import SAMPLERS
 from tracker.samplers.base import recorded_by
-from tracker.scenario.key_help import MEANINGS
-from tracker.scenario.model import INTERVENTIONS, Chain, Gaussian, Scenario, Schedule
+from tracker.scenario.tables import INTERVENTIONS, Chain, Gaussian, ScenarioKeys, Schedule
 
 HERE = Path(__file__).resolve().parent
 MADE = "<!-- made by docs/make_reference.py; edit the declarations, not this page -->"
@@ -39,7 +39,7 @@ def scenario_reference() -> str:
             "floats. `tracker schema` prints the JSON schema, with which editors complete and check keys."
         ),
         "## Top level",
-        keys_table(Scenario),
+        keys_table(ScenarioKeys),
         "## `start`",
         "A point `[...]`, or a Gaussian law with these keys:",
         keys_table(Gaussian),
@@ -102,9 +102,9 @@ def keys_table(model: Any) -> str:
     """Return the keys of a table with their meaning and default."""
     rows = []
     for key, field in model.model_fields.items():
-        if key in SHARED and model not in (Scenario, Chain, Gaussian, Schedule):
+        if key in SHARED and model not in (ScenarioKeys, Chain, Gaussian, Schedule):
             continue
-        rows.append((f"`{key}`", field.description or MEANINGS.get(key, ""), default_of(field)))
+        rows.append((f"`{key}`", meaning_of(model, key), default_of(field)))
     return table_of(("key", "meaning", "default"), rows) if rows else ""
 
 

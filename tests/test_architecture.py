@@ -240,6 +240,45 @@ def test_the_table_has_no_circles() -> None:
         needs = {room: places for room, places in needs.items() if room not in free}
 
 
+def circles(needs: dict[str, set[str]]) -> list[list[str]]:
+    """The sets of modules of which each reaches every other, and itself, by imports."""
+    reached: dict[str, set[str]] = {}
+    for module in needs:
+        seen, ahead = set[str](), [module]
+        while ahead:
+            new = needs[ahead.pop()] - seen
+            seen |= new
+            ahead += new
+        reached[module] = seen
+    found = {frozenset(n for n in reached[m] if m in reached[n]) for m in needs if m in reached[m]}
+    return sorted(sorted(circle) for circle in found)
+
+
+def imported_modules() -> dict[str, set[str]]:
+    """The modules of the package that each of them imports, early or inside a function; not what types alone need."""
+    names = {}
+    for path in FILES:
+        parts = ("tracker", *path.relative_to(PACKAGE).with_suffix("").parts)
+        names[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+
+    def module_of(name: str) -> str:
+        return name if name in names else module_of(name.rpartition(".")[0])
+
+    real = {name: [i.name for i in of(path) if i.real and within(i.name, "tracker")] for name, path in names.items()}
+    return {name: {module_of(one) for one in found} - {name, "tracker"} for name, found in real.items()}
+
+
+def test_modules_import_each_other_in_no_circle() -> None:
+    """Also inside a room, and also where an import waits inside a function."""
+    assert circles(imported_modules()) == []
+
+
+def test_a_circle_of_modules_is_seen() -> None:
+    """Control: two circles, and what only leads to one or away from it."""
+    needs = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set[str](), "e": {"e"}}
+    assert circles(needs) == [["b", "c"], ["e"]]
+
+
 @pytest.mark.parametrize("path", [p for p in FILES if room_of(p) == "cli"], ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_the_command_line_is_in_small_files(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 250

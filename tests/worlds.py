@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tracker
-from tracker.scenario.validation import checked
+from tracker.scenario.model import checked
 
 QUADRATIC = ("minimum = [1.0, 0.0]\ncurvature = [[1.0, 0.0], [0.0, 2.0]]",
              "minimum = [-1.0, 0.5]\ncurvature = [[2.0, 0.5], [0.5, 1.0]]")  # fmt: skip

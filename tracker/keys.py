@@ -24,6 +24,15 @@ class Keys(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
 
+def meaning_of(table: type[BaseModel] | None, key: str) -> str:
+    """Return what a key means: as the table says it, or a table that it extends."""
+    for one in table.__mro__ if table is not None else ():
+        field = one.model_fields.get(key) if issubclass(one, BaseModel) else None
+        if field is not None and field.description:
+            return field.description
+    return ""
+
+
 class Several(ValueError):
     """More than one thing is wrong; ``problems`` lists them."""
 

@@ -15,7 +15,7 @@ from tracker import limits
 from tracker.limits.best_constant_step import averaged_error
 from tracker.limits.switched_quadratic import read
 from tracker.scenario import with_settings
-from tracker.scenario.validation import checked
+from tracker.scenario.model import checked
 
 FALLS = r"best_step: (S makes .*)?the error still falls at epsilon = \S+, so that no step is the best$"
 

@@ -11,7 +11,7 @@ import pytest
 import tracker
 from tracker import limits
 from tracker.limits import epsilon_derivative, moment_system
-from tracker.scenario.validation import checked
+from tracker.scenario.model import checked
 
 FINE = 70  # the smallest epsilon is 2^-70
 

@@ -19,7 +19,7 @@ from tracker.limits import moment_system
 from tracker.limits.stationary_moments import Steady, largest_step
 from tracker.limits.switched_quadratic import read
 from tracker.scenario import with_settings
-from tracker.scenario.validation import checked
+from tracker.scenario.model import checked
 from tracker.skew import switched_moments
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"

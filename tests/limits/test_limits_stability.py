@@ -20,7 +20,7 @@ from tracker.reports.run_view import View
 from tracker.reports.verdict_box import verdict
 from tracker.runs.run_reading import open_run
 from tracker.scenario import switched_systems, warnings
-from tracker.scenario.validation import checked
+from tracker.scenario.model import checked
 from tracker.skew import switched_moments
 
 TURN = np.array([[0.0, -1.0], [1.0, 0.0]])

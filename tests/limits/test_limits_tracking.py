@@ -16,7 +16,7 @@ from tracker import limits, skew
 from tracker.limits.best_constant_step import error, slope, split_error
 from tracker.limits.switched_quadratic import read
 from tracker.scenario import with_settings
-from tracker.scenario.validation import checked
+from tracker.scenario.model import checked
 
 A = tracker.load(Path(__file__).parents[2] / "scenarios" / "example_a.toml")
 DIGIT_8, DIGIT_10 = 0.51e-8, 0.51e-10

@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 import tracker
 from tracker import limits, references
 from tracker.scenario import with_settings
-from tracker.scenario.validation import checked
+from tracker.scenario.model import checked
 
 A = tracker.load(Path(__file__).parents[2] / "scenarios" / "example_a.toml")
 H = np.array([[[2.0, 0.3], [0.3, 1.0]], [[1.0, -0.2], [-0.2, 1.5]]])

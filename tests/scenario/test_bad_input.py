@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from tracker.cli import app
 from tracker.scenario import ScenarioError, parse, refusals, warnings
-from tracker.scenario.validation import checked
+from tracker.scenario.model import checked
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 SECONDS = 5.0  # milliseconds to a second on an idle machine; the margin is for a busy one

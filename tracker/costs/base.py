@@ -177,8 +177,8 @@ class CostKeys(Keys):
 
     files: ClassVar[tuple[str, ...]] = ()
 
-    name: Name
-    cost: str
+    name: Name = Field(description="what it is called in results: letters, digits, _ and -")
+    cost: str = Field(description="the family of the cost function")
     target: Target | None = Field(
         default=None, description="the set around the minimisers that counts as re-acquired: { radius = r }"
     )

@@ -40,6 +40,7 @@ class Shape(NamedTuple):
 
 
 Shapes = dict[str, Shape]
+LEADING_AXES = ("sampler", "trial", "time")  # axes that come first in the dataset of a run, in this order
 
 
 def shapes_of(scenario: Scenario, trials: int) -> Shapes:

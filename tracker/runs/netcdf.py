@@ -11,9 +11,8 @@ import numpy as np
 
 from tracker.engine.arrays import array_rows, kinds_of
 from tracker.runs import atomic_files
-from tracker.runs.array_shapes import Shape, bytes_of
+from tracker.runs.array_shapes import LEADING_AXES, Shape, bytes_of
 from tracker.runs.old_formats import AXES_BEFORE, MISSING_BEFORE, shapes_before
-from tracker.runs.run_result import LEADING_AXES
 from tracker.runs.stored_world import read_world
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tracker.engine.arrays import axis_labels, rows_of
+from tracker.runs.array_shapes import LEADING_AXES
 from tracker.runs.manifest import FORMAT
 from tracker.runs.stored_world import world_variables
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from tracker.engine.simulate import Problem
     from tracker.metrics.measured_run import MeasuredRun
     from tracker.scenario import Scenario
-
-LEADING_AXES = ("sampler", "trial", "time")  # axes that come first in the dataset, in this order
 
 
 @dataclass(frozen=True)

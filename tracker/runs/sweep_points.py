@@ -117,7 +117,7 @@ def points_of(scenario: Scenario) -> tuple[Point, ...]:
 
 
 def _changed(base: Scenario, chosen: Settings, built: set[str]) -> Scenario:
-    from tracker.scenario.validation import checked
+    from tracker.scenario.model import checked
 
     data = base.parts()
     for address, value in chosen:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
+from pydantic import Field
 
 from tracker.compiled import generic, generic_with_default, inlined
 from tracker.costs.base import gradient
@@ -203,10 +204,12 @@ class SamplerKeys(Keys):
     tangent: ClassVar[bool] = False  # it carries D = d theta / d S, and S follows g'D
     adapts: ClassVar[str] = ""  # what moves beside theta, in words: "its S"
 
-    name: Name
-    kind: str
-    epsilon: Positive
-    beta: InverseTemperature = 1.0
+    name: Name = Field(description="what it is called in results: letters, digits, _ and -")
+    kind: str = Field(description="the kind of sampler")
+    epsilon: Positive = Field(description="the step size")
+    beta: InverseTemperature = Field(
+        default=1.0, description='the inverse temperature; "inf" for plain stochastic gradient'
+    )
 
     @property
     def noise(self) -> float:
@@ -229,7 +232,9 @@ class SkewKeys(SamplerKeys):
     """Samplers with a skew matrix: ``skew`` is a matrix, a number (N = 2), ``"random"`` or ``"optimal"``."""
 
     skew_is: ClassVar[SkewIs] = "fixed"
-    skew: Skew
+    skew: Skew = Field(
+        description='the matrix S: a skew matrix, a number s for [[0, -s], [s, 0]], "random" or "optimal"'
+    )
 
 
 class MovingSkewKeys(SkewKeys):
@@ -237,8 +242,8 @@ class MovingSkewKeys(SkewKeys):
 
     skew_is: ClassVar[SkewIs] = "moving"
     adapts = "its S"
-    skew_step: Number
-    skew_bounds: Bounds
+    skew_step: Number = Field(description="the step size of S")
+    skew_bounds: Bounds = Field(description="[lo, hi]: where the entries of S below the diagonal are kept")
 
     @property
     def low(self) -> float:

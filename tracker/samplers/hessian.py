@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+from pydantic import Field
 
 from tracker.compiled import helper, inlined
 from tracker.costs.base import gradient, hessian
@@ -114,7 +115,7 @@ class HessianKeys(MovingSkewKeys):
     kind: Literal["hessian"]
     parameters = Hessian
     tangent = True
-    tangent_limit: Positive = 1e6
+    tangent_limit: Positive = Field(default=1e6, description="beyond max|D| > tangent_limit D is reset to 0")
 
     @property
     def evaluations(self) -> Evaluations:

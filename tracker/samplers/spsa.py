@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from pydantic import Field
+
 from tracker.compiled import copy
 from tracker.costs.base import value
 from tracker.keys import CostObservation, Count, Positive
@@ -95,9 +97,11 @@ class SpsaKeys(MovingSkewKeys):
 
     kind: Literal["spsa"]
     parameters = Spsa
-    perturbation: Positive = 0.1
-    hold: Count = 1
-    cost_observation: CostObservation = "next"
+    perturbation: Positive = Field(default=0.1, description="the size mu of the perturbation of S")
+    hold: Count = Field(default=1, description="for how many steps a perturbation is kept")
+    cost_observation: CostObservation = Field(
+        default="next", description="which observation the perturbed costs are compared under"
+    )
 
     @property
     def evaluations(self) -> Evaluations:

@@ -25,7 +25,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from tracker.costs.base import gradient, hessian
 from tracker.keys import Bounds, Number, Positive
@@ -94,10 +94,10 @@ class TemperedKeys(SamplerKeys):
     kind: Literal["tempered"]
     parameters = Tempered
     adapts = "its noise"
-    noise_step: Number
-    noise_bounds: Bounds
-    noise_start: Positive = 1.0
-    tangent_limit: Positive = 1e6
+    noise_step: Number = Field(description="the step size of sigma, the factor of the injected noise")
+    noise_bounds: Bounds = Field(description="[lo, hi]: where sigma is kept")
+    noise_start: Positive = Field(default=1.0, description="sigma at step 0")
+    tangent_limit: Positive = Field(default=1e6, description="beyond max|D| > tangent_limit D is reset to 0")
 
     @model_validator(mode="after")
     def _consistent(self) -> TemperedKeys:

@@ -107,9 +107,11 @@ class TwoTimescaleSpsaKeys(MovingSkewKeys):
 
     kind: Literal["two-timescale-spsa"]
     parameters = TwoTimescaleSpsa
-    inner_steps: Annotated[Count, Field(le=MOST_INNER_STEPS)]
-    perturbation: Positive = 0.1
-    cost_observation: CostObservation = "next"
+    inner_steps: Annotated[Count, Field(le=MOST_INNER_STEPS)] = Field(description="how many steps the look-ahead takes")
+    perturbation: Positive = Field(default=0.1, description="the size mu of the perturbation of S")
+    cost_observation: CostObservation = Field(
+        default="next", description="which observation the perturbed costs are compared under"
+    )
 
     @property
     def evaluations(self) -> Evaluations:

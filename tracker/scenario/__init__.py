@@ -6,8 +6,7 @@ from tracker.scenario.builders import Mode, build_modes, classifies, initial_law
 from tracker.scenario.complaints import ScenarioError
 from tracker.scenario.forecast import Limits, PredictedCost, predicted_cost, refusals, step_nanoseconds
 from tracker.scenario.json_schema import json_schema
-from tracker.scenario.model import Scenario, load, parse
-from tracker.scenario.overrides import with_settings
+from tracker.scenario.model import Scenario, load, parse, with_settings
 from tracker.scenario.plugins import PluginError
 from tracker.scenario.step_warnings import doubtful_targets, regime, regimes, stability_limits, warnings
 from tracker.scenario.switching_check import switched_systems, unstable_when_switched

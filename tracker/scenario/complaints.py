@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from tracker.keys import meaning_of
 from tracker.printable import printable
-from tracker.scenario.key_help import MEANINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -203,7 +203,7 @@ def _explain(item: Mapping[str, Any], path: Path, model: type[BaseModel] | None)
     if kind == "default_factory_not_called":
         return
     if kind == "missing":
-        meaning = _meaning(model, path)
+        meaning = meaning_of(_table(model, path[:-1]), str(path[-1]))
         yield Problem(path, f"missing: {meaning}" if meaning else "missing")
     elif kind == "extra_forbidden":
         yield Problem(path, unknown_key(str(path[-1]), item["input"], _keys(_table(model, path[:-1]))))
@@ -256,12 +256,6 @@ def _rule(kind: str, context: Mapping[str, Any], item: Mapping[str, Any]) -> str
         "model_type": "must be a table",
     }
     return texts.get(kind, str(item["msg"]).replace("Input should be", "must be"))
-
-
-def _meaning(model: type[BaseModel] | None, path: Path) -> str:
-    table, key = _table(model, path[:-1]), str(path[-1])
-    field = table.model_fields.get(key) if table is not None else None
-    return (field.description if field is not None else None) or MEANINGS.get(key, "")
 
 
 def _keys(model: type[BaseModel] | None) -> list[str]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from tracker.costs import COSTS
 from tracker.costs.csv_rows import DataFile, read_data
+from tracker.scenario.registry import families_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from tracker.costs.base import CostKeys
-    from tracker.scenario.plugins import Plugin
+    from tracker.scenario.registry import Plugin
 
 
 def attached(data: Mapping[str, Any], folder: Path, plugins: Sequence[Plugin] = ()) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def attached(data: Mapping[str, Any], folder: Path, plugins: Sequence[Plugin] = 
     if not isinstance(modes, (list, tuple)):
         return dict(data)
     read: dict[str, DataFile] = {}
-    costs = {**COSTS, **{plugin.name: plugin.keys for plugin in plugins if plugin.table == "modes"}}
+    costs = families_with(plugins)["modes"].known
     return {**data, "modes": [_with_files(mode, folder, read, costs) for mode in modes]}
 
 

@@ -9,9 +9,9 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from tracker.costs import COSTS
+from tracker.keys import meaning_of
 from tracker.samplers import SAMPLERS
-from tracker.scenario.key_help import MEANINGS
-from tracker.scenario.model import INTERVENTIONS, Chain, Gaussian, Scenario, Schedule
+from tracker.scenario.tables import INTERVENTIONS, Chain, Gaussian, ScenarioKeys, Schedule
 
 # pydantic leaves its own words where a bound stands behind a function that checks the type
 _WORDS = {"ge": "minimum", "le": "maximum", "gt": "exclusiveMinimum", "lt": "exclusiveMaximum"}
@@ -21,10 +21,11 @@ _HEAD_KEYS = ("name", "description", "seed", "trials", "steps", "burn_in", "reco
 def json_schema() -> dict[str, Any]:
     """Return the schema, draft 2020-12."""
     families: list[type[BaseModel]] = [*COSTS.values(), *SAMPLERS.values(), *INTERVENTIONS.values()]
-    models: list[type[BaseModel]] = [*families, Chain, Schedule, Gaussian, Scenario]
+    models: list[type[BaseModel]] = [*families, Chain, Schedule, Gaussian, ScenarioKeys]
     refs, definitions = models_json_schema([(model, "validation") for model in models])
-    defs = {name: _described(table) for name, table in definitions["$defs"].items()}
-    top = defs.pop("Scenario")
+    named = {refs[model, "validation"]["$ref"].rpartition("/")[2]: model for model in models}
+    defs = {name: _described(named.get(name), table) for name, table in definitions["$defs"].items()}
+    top = defs.pop("ScenarioKeys")
     for base in ("CostKeys", "SamplerKeys"):
         defs.pop(base, None)
 
@@ -46,24 +47,23 @@ def json_schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "tracker scenario",
         "type": "object",
-        "properties": {key: _with_meaning(key, entry) for key, entry in properties.items()},
-        "required": [key for key, field in Scenario.model_fields.items() if field.is_required()],
+        "properties": {key: _with_meaning(ScenarioKeys, key, entry) for key, entry in properties.items()},
+        "required": [key for key, field in ScenarioKeys.model_fields.items() if field.is_required()],
         "additionalProperties": False,
         "$defs": dict(sorted(defs.items())),
     }
 
 
-def _described(table: dict[str, Any]) -> dict[str, Any]:
+def _described(model: type[BaseModel] | None, table: dict[str, Any]) -> dict[str, Any]:
     """Return a table's schema with the meaning of each key, and without pydantic's titles."""
-    properties = {key: _with_meaning(key, entry) for key, entry in table.get("properties", {}).items()}
+    properties = {key: _with_meaning(model, key, entry) for key, entry in table.get("properties", {}).items()}
     return {**{key: entry for key, entry in table.items() if key != "title"}, "properties": properties}
 
 
-def _with_meaning(key: str, entry: dict[str, Any]) -> dict[str, Any]:
+def _with_meaning(model: type[BaseModel] | None, key: str, entry: dict[str, Any]) -> dict[str, Any]:
     kept = {_WORDS.get(k, k): _tidy(v) for k, v in entry.items() if k != "title" and not (k == "default" and v is None)}
-    if "description" not in kept and key in MEANINGS:
-        kept["description"] = MEANINGS[key]
-    return kept
+    meaning = meaning_of(model, key)
+    return {**kept, "description": meaning} if meaning else kept
 
 
 def _tidy(value: Any) -> Any:

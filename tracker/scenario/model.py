@@ -1,4 +1,4 @@
-"""The scenario: its tables, its fields, and how it is read, changed and named by a hash.
+"""A valid scenario: how it is read, changed and named by a hash.
 
 A ``Scenario`` is frozen and valid. Whatever makes one (``load``, ``parse``, ``replace``) reports all problems at once,
 as a ``ScenarioError``.
@@ -7,132 +7,38 @@ as a ``ScenarioError``.
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
+from pydantic import PrivateAttr, ValidationInfo, model_validator
 
-from tracker import chain as hidden_chain
-from tracker.costs.base import CostKeys, noise_factor
-from tracker.keys import Count, Keys, Matrix, Name, Number, Positive, Step, Vector, Whole, symmetric
-from tracker.samplers.base import SamplerKeys
+from tracker.costs.base import noise_factor
+from tracker.costs.work_account import one_account
 from tracker.scenario import toml_text
 from tracker.scenario.builders import build_modes
 from tracker.scenario.complaints import ScenarioError
 from tracker.scenario.cross_checks import disagreements
 from tracker.scenario.custom_cost import wrapped
 from tracker.scenario.data_files import attached, files_of, fingerprint
-from tracker.scenario.plugins import Plugin, allowed
+from tracker.scenario.overrides import assigned
+from tracker.scenario.plugins import allowed
+from tracker.scenario.registry import Plugin
+from tracker.scenario.sweep_check import sweep_problems
+from tracker.scenario.tables import Gaussian, ScenarioKeys
+from tracker.scenario.validation import valid_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tracker.array_types import Array
 
 
-MOST_TABLES = 100
-MOST_TRIALS = 10**9
 AGREED = "agreed"  # in the context of a validation: its parts were compared with each other already
 
 
-def _tuple(value: Any) -> Any:
-    value = value.tolist() if isinstance(value, np.ndarray) else value
-    return tuple(value) if isinstance(value, list) else value
-
-
-class Gaussian(Keys):
-    """A start drawn from a Gaussian law, independently for each trial."""
-
-    mean: Vector
-    covariance: Matrix
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        covariance = symmetric(self.covariance, "covariance", definite=False)
-        if len(covariance) != len(self.mean):
-            size = f"{len(covariance)} x {len(covariance)}"
-            raise ValueError(f"covariance: {size}, but mean has {len(self.mean)} coordinates")
-        return self
-
-
-class Chain(Keys):
-    """The hidden chain with transition matrix I + alpha Q."""
-
-    alpha: Positive
-    Q: Matrix
-    initial: Annotated[str | tuple[Number, ...], BeforeValidator(_tuple)] = "stationary"
-
-    @field_validator("Q")
-    @classmethod
-    def _is_generator(cls, Q: Matrix, others: ValidationInfo) -> Matrix:
-        # a check of this key, not of the table: an alpha or initial that is wrong by itself hides nothing of it
-        if problems := hidden_chain.problems(Q, others.data.get("alpha")):
-            raise ScenarioError(problems)
-        return Q
-
-
-Switch = Annotated[tuple[Step, Name], BeforeValidator(_tuple)]
-
-
-class Schedule(Keys):
-    """Known switches in place of the chain."""
-
-    switches: Annotated[tuple[Switch, ...], BeforeValidator(_tuple), Field(min_length=1)]
-
-    @model_validator(mode="after")
-    def _increasing(self) -> Self:
-        steps = [step for step, _ in self.switches]
-        problems = [f"switches[0][0]: {steps[0]} must be 0: the schedule says the first mode too"] if steps[0] else []
-        problems += [
-            f"switches[{n + 1}][0]: {late} must be greater than {before}, the step before"
-            for n, (before, late) in enumerate(pairwise(steps))
-            if late <= before
-        ]
-        if problems:
-            raise ScenarioError(problems)
-        return self
-
-
-class ForcedSwitch(Keys):
-    """The mode becomes ``to`` at step ``at``; the chain goes on from there."""
-
-    kind: Literal["switch"]
-    at: Step
-    to: Name
-
-
-class Outage(Keys):
-    """No gradient arrives for ``steps`` steps from ``at`` on."""
-
-    kind: Literal["outage"]
-    at: Step
-    steps: Count = Field(description="for how many steps no gradient arrives")
-
-
-INTERVENTIONS: dict[str, type[Keys]] = {"switch": ForcedSwitch, "outage": Outage}
-
-
-class Scenario(Keys):
+class Scenario(ScenarioKeys):
     """Everything that decides the outcome of a run. Change one with ``replace``."""
-
-    name: Name
-    description: str = Field(default="", max_length=10_000)
-    seed: Annotated[Whole, Field(ge=0, lt=2**63)] = 0
-    trials: Annotated[Whole, Field(ge=1, le=MOST_TRIALS)]
-    steps: Count
-    burn_in: Step = 0
-    record_every: Count = Field(default_factory=lambda data: max(1, int(data["steps"]) // 500))
-    start: Vector | Gaussian
-    chain: Chain | None = None
-    schedule: Schedule | None = None
-    interventions: tuple[ForcedSwitch | Outage, ...] = ()
-    modes: tuple[CostKeys, ...] = Field(min_length=1, max_length=MOST_TABLES)
-    samplers: tuple[SamplerKeys, ...] = Field(min_length=1, max_length=MOST_TABLES)
-    sweep: dict[str, Annotated[tuple[Any, ...], BeforeValidator(_tuple), Field(min_length=1)]] = Field(
-        default_factory=dict
-    )
 
     _source: str | None = PrivateAttr(default=None)
     _plugins: tuple[Plugin, ...] = PrivateAttr(default=())
@@ -231,12 +137,27 @@ class Scenario(Keys):
 
     def replace(self, **changes: Any) -> Scenario:
         """Return a changed scenario, checked again; None takes a key away; ``modes`` may hold costs of one's own."""
-        from tracker.scenario.validation import checked  # it makes scenarios, so it reads this module first
-
         data = {key: value for key, value in {**self.parts(), **changes}.items() if value is not None}
         if "modes" in changes:
             data["modes"] = wrapped(data["modes"], data["start"])
         return checked(data, self._plugins)
+
+
+def checked(data: Mapping[str, Any], plugins: Sequence[Plugin] = ()) -> Scenario:
+    """Return the scenario that ``data`` describes; its tables are dicts, or models that are valid already."""
+    with one_account():
+        parts, problems = valid_parts(data, plugins)
+        problems += disagreements(parts, data)
+        given = parts if not problems else data
+        problems += sweep_problems(parts.get("sweep", {}), given, plugins, valid=not problems)
+    if problems:
+        raise ScenarioError(problems)
+    return Scenario.model_validate(parts, context={AGREED: True}).with_plugins(plugins)
+
+
+def with_settings(scenario: Scenario, settings: Sequence[str]) -> Scenario:
+    """Return the scenario with each ``"ADDRESS=VALUE"`` carried out; VALUE is TOML. Checked again."""
+    return checked(assigned(scenario.parts(), settings, scenario.plugins), scenario.plugins)
 
 
 def parse(
@@ -257,9 +178,6 @@ def parse(
     >>> tracker.parse(text, settings=["chain.alpha=0.01"]).chain.alpha
     0.01
     """
-    from tracker.scenario.overrides import assigned
-    from tracker.scenario.validation import checked
-
     data = toml_text.tables(text, name)
     more = allowed(plugins)
     data = assigned(data, settings, more) if settings else data

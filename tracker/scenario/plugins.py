@@ -10,45 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from importlib import metadata
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
-from tracker.costs import COSTS
-from tracker.costs.base import CostKeys
-from tracker.keys import Keys
-from tracker.samplers import SAMPLERS
-from tracker.samplers.base import SamplerKeys
 from tracker.scenario.complaints import ScenarioError, shown
-
-
-class Shelf(NamedTuple):
-    """Where entries of a table come from: the key that chooses, its own families, their class, and the group of plugins."""
-
-    key: str
-    own: dict[str, Any]
-    base: type[Keys]
-    group: str
-
-
-SHELVES = {
-    "modes": Shelf("cost", COSTS, CostKeys, "tracker.costs"),
-    "samplers": Shelf("kind", SAMPLERS, SamplerKeys, "tracker.samplers"),
-}
+from tracker.scenario.registry import SHIPPED, Plugin
 
 
 class PluginError(ScenarioError):
     """A package that cannot be used as asked for."""
 
     usage = True  # the command is wrong, not the file
-
-
-class Plugin(NamedTuple):
-    """A family of costs or a kind of samplers from an installed package."""
-
-    table: str
-    name: str
-    package: str
-    version: str
-    keys: type[Keys]
 
 
 class Offer(NamedTuple):
@@ -93,21 +64,21 @@ def offered(table: str, name: str) -> str | None:
 
 
 def _offers() -> Iterator[Offer]:
-    for table, shelf in SHELVES.items():
-        for point in metadata.entry_points(group=shelf.group):
+    for table, families in SHIPPED.items():
+        for point in metadata.entry_points(group=families.group) if families.group else ():
             if point.dist is not None:
                 yield Offer(table, point, point.dist.name, point.dist.version)
 
 
 def _loaded(offer: Offer) -> Plugin:
-    shelf, name = SHELVES[offer.table], offer.point.name
-    if name in shelf.own:
+    families, name = SHIPPED[offer.table], offer.point.name
+    if name in families.known:
         raise ValueError("tracker has one of that name")
     keys = offer.point.load()
-    if not (isinstance(keys, type) and issubclass(keys, shelf.base)):
-        raise TypeError(f"{offer.point.value} is no subclass of {shelf.base.__name__}")
-    if get_args(keys.model_fields[shelf.key].annotation) != (name,):
-        raise TypeError(f'{offer.point.value} must declare {shelf.key}: Literal["{name}"]')
+    if not (isinstance(keys, type) and issubclass(keys, families.base)):
+        raise TypeError(f"{offer.point.value} is no subclass of {families.base.__name__}")
+    if get_args(keys.model_fields[families.key].annotation) != (name,):
+        raise TypeError(f'{offer.point.value} must declare {families.key}: Literal["{name}"]')
     return Plugin(offer.table, name, offer.package, offer.version, keys)
 
 
@@ -116,7 +87,7 @@ def _why_not(name: str) -> str:
         metadata.version(name)
     except (metadata.PackageNotFoundError, ValueError):
         return "no such package is installed"
-    return f"it offers nothing in {' or '.join(shelf.group for shelf in SHELVES.values())}"
+    return f"it offers nothing in {' or '.join(one.group for one in SHIPPED.values() if one.group)}"
 
 
 def _normal(name: str) -> str:

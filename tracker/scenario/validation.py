@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from tracker.costs.work_account import one_account
-from tracker.keys import Keys
+from tracker.keys import Keys, meaning_of
 from tracker.scenario.complaints import (
     MOST_PER_TABLE,
     Problem,
-    ScenarioError,
     line,
     place_of,
     problems_of,
@@ -21,49 +19,35 @@ from tracker.scenario.complaints import (
     unknown_key,
 )
 from tracker.scenario.cross_checks import disagreements
-from tracker.scenario.key_help import MEANINGS
-from tracker.scenario.model import AGREED, MOST_TABLES, Chain, Gaussian, Scenario, Schedule
 from tracker.scenario.plugins import offered
 from tracker.scenario.registry import Families, families_with
+from tracker.scenario.tables import MOST_TABLES, PLAIN_TABLES, ScenarioKeys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tracker.scenario.plugins import Plugin
-
-
-def checked(data: Mapping[str, Any], plugins: Sequence[Plugin] = ()) -> Scenario:
-    """Return the scenario that ``data`` describes; its tables are dicts, or models that are valid already."""
-    from tracker.scenario.overrides import sweep_problems  # it comes back here for each value
-
-    with one_account():
-        parts, problems = _fields(data, families_with(plugins))
-        problems += disagreements(parts, data)
-        given = parts if not problems else data
-        problems += sweep_problems(parts.get("sweep", {}), given, plugins, valid=not problems)
-    if problems:
-        raise ScenarioError(problems)
-    return Scenario.model_validate(parts, context={AGREED: True}).with_plugins(plugins)
+    from tracker.scenario.registry import Plugin
 
 
 def problems_after(data: Mapping[str, Any], key: str, plugins: Sequence[Plugin] = ()) -> list[str]:
     """Return what is wrong with ``data``, of which all but ``key`` is known to be valid."""
-    parts, problems = _fields({key: data[key]}, families_with(plugins), only=key)
+    parts, problems = valid_parts({key: data[key]}, plugins, only=key)
     return problems + disagreements({**{k: v for k, v in data.items() if k != key}, **parts}, data)
 
 
-def _fields(
-    data: Mapping[str, Any], families: Mapping[str, Families], only: str | None = None
+def valid_parts(
+    data: Mapping[str, Any], plugins: Sequence[Plugin] = (), only: str | None = None
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the fields that are valid by themselves; an entry of an array of tables that is not stands as None."""
-    known = Scenario.model_fields if only is None else {only: Scenario.model_fields[only]}
+    families = families_with(plugins)
+    known = ScenarioKeys.model_fields if only is None else {only: ScenarioKeys.model_fields[only]}
     strangers = [key for key in data if key not in known]
     problems = [line("", Problem((key,), unknown_key(key, data[key], known))) for key in strangers[:MOST_PER_TABLE]]
     parts: dict[str, Any] = {}
     for key, field in known.items():
         if key not in data:
             if field.is_required():
-                problems.append(f"{key}: missing: {MEANINGS[key]}")
+                problems.append(f"{key}: missing: {field.description}")
         elif key in families:
             parts[key], found = _entries(key, data[key], families[key])
             problems += found
@@ -71,23 +55,18 @@ def _fields(
             try:
                 parts[key] = _adapter(key).validate_python(data[key])
             except ValidationError as error:
-                nested = [Problem((key, *p.path), p.text) for p in problems_of(error, data[key], _table_model(key))]
+                nested = [Problem((key, *p.path), p.text) for p in problems_of(error, data[key], PLAIN_TABLES.get(key))]
                 problems += [line("", problem) for problem in nested]
     return parts, problems
 
 
 @cache
 def _adapter(key: str) -> TypeAdapter[Any]:
-    return TypeAdapter(Scenario.model_fields[key].rebuild_annotation(), config=ConfigDict(strict=True))
-
-
-def _table_model(key: str) -> type[Keys] | None:
-    models: dict[str, type[Keys]] = {"chain": Chain, "schedule": Schedule, "start": Gaussian}
-    return models.get(key)
+    return TypeAdapter(ScenarioKeys.model_fields[key].rebuild_annotation(), config=ConfigDict(strict=True))
 
 
 def _entries(table: str, raw: Any, families: Families) -> tuple[tuple[Any, ...], list[str]]:
-    required = Scenario.model_fields[table].is_required()
+    required = ScenarioKeys.model_fields[table].is_required()
     if not isinstance(raw, (list, tuple)):
         return (), [f"{table}: {shown(raw)} must be a list of tables, written [[{table}]]"]
     if required and not raw:
@@ -104,13 +83,13 @@ def _entries(table: str, raw: Any, families: Families) -> tuple[tuple[Any, ...],
 
 
 def _entry(table: str, item: Any, families: Families) -> tuple[Keys | None, list[Problem]]:
-    key, known, base = families
+    key, known, base, _ = families
     if isinstance(item, base):
         return item, []
     if not isinstance(item, dict):
         return None, [Problem((), f"{shown(item)} must be a table, written [[{table}]]")]
     if key not in item:
-        missing = Problem((key,), f"missing: {MEANINGS[key]} (known: {', '.join(known)})")
+        missing = Problem((key,), f"missing: {meaning_of(base, key)} (known: {', '.join(known)})")
         return None, [missing, *_common_problems(base, item, key)]
     chosen = item[key]
     if not isinstance(chosen, str) or chosen not in known:
