@@ -552,7 +552,7 @@ def test_a_table_fits_the_terminal(width: int | None, dropped: list[str] | None,
     head = next(line for line in lines if "tracking error" in line)
     assert [title for title in HEAD if title not in head] == [title for title in HEAD if title in dropped]
     assert len([line for line in lines if re.match(r" a-sampler-with-a-name +(- +)+0.25 ± 0.01 ", line)]) == 2
-    told = f"left out for want of width: {', '.join(dropped)}"
+    told = f"the terminal is too narrow for these columns: {', '.join(dropped)}"
     assert (told in " ".join(text.split())) == bool(dropped)  # it may take two lines
 
 

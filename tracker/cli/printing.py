@@ -58,7 +58,7 @@ def print_table(
         if Measurement.get(screen, wide, made).maximum <= screen.width:
             screen.print(made)
             if n > 0:
-                screen.print(Text(f"left out for want of width: {', '.join(spare[:n])}"))
+                screen.print(Text(f"the terminal is too narrow for these columns: {', '.join(spare[:n])}"))
             return
     for row in rows:
         screen.print(Text(f"{head[0]}: {row[0]}"))

@@ -1,4 +1,4 @@
-"""The summary of a run as a table for people."""
+"""Print the summary of a run as a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Before a sweep runs: what it costs, which limits it breaks, and what is allowed but probably not meant."""
+"""Check a sweep before it runs: its cost, the limits that it breaks, and warnings about its points."""
 
 from __future__ import annotations
 

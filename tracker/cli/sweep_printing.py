@@ -1,4 +1,4 @@
-"""A sweep for people: its points before they run, what came out, and each sampler at its own best step."""
+"""Print a sweep: its points before they run, its results, and each sampler at its own best step."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Scale = Literal["any", "positive", "share"]
 CONFIDENCE = 0.95
-FEWEST_TRIALS = 5  # trials that an interval needs: from fewer, none covers what it says
+FEWEST_TRIALS = 5  # an interval from fewer does not cover what it says
 
 
 class Average(NamedTuple):

@@ -1,4 +1,4 @@
-"""Describe the steps at which samplers are compared. An error belongs to a sampler at its step."""
+"""Say at which steps samplers are compared: a sampler's error depends on its step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tracker.reports.exhibit import Exhibit
     from tracker.reports.run_view import View
 
-MOST_STEPS_IN_A_SENTENCE = 6  # steps in one sentence
+MOST_STEPS_IN_A_SENTENCE = 6
 WORDS_THAT_NAME_A_STEP = ("epsilon", "ε =")  # a sentence with one of these says at which steps
 UNKNOWN = "not known"
 

@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 FEW_TRIALS = 20  # below it intervals cover less than they say
 FEW_SWITCHES = 10
-NOISE_WORTH_A_WORD = 0.1  # gradient noise over injected noise that is worth a word
-STEP_WORTH_A_WORD = 0.5  # step over stability limit that is worth a word
+NOISE_WORTH_A_WORD = 0.1  # gradient noise over injected noise
+STEP_WORTH_A_WORD = 0.5  # step over its stability limit
 MOSTLY_CENSORED = 0.5
 OFTEN_AT_BOUNDS = 0.2
-SHARE_THAT_COUNTS_AS_TRACKING = 0.5  # of the gap between standing still and knowing the mode that counts as tracking
+SHARE_THAT_COUNTS_AS_TRACKING = 0.5  # of the gap between standing still and knowing the mode
 WRONG_RECORDS = 1e-9
 # An excess cost below this times 1 + |least cost| is no rounding: a hundred times what the search for minimisers calls equal.
 BELOW_THE_LEAST = -1e-6
-MOST_COORDINATES_SHOWN = 6  # coordinates of a point
+MOST_COORDINATES_SHOWN = 6
 
 
 def verdict(view: View, health: dict[str, Health]) -> VerdictBox:

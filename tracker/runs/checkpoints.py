@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from tracker.runs.array_shapes import Shapes
 
 SECONDS_BETWEEN_SNAPSHOTS = 30.0  # of computing
-LARGEST_SHARE_SPENT_WRITING = 0.05  # no more than this part of it goes into writing
-SECONDS_WORTH_KEEPING = 1.0  # seconds of computing, when a run is interrupted
+LARGEST_SHARE_SPENT_WRITING = 0.05
+SECONDS_WORTH_KEEPING = 1.0  # of computing, when a run is interrupted
 DIGEST_SIZE = hashlib.sha256().digest_size
 MOST_STEPS = 2**62
-BYTES_READ_AT_ONCE = 1_000_000  # bytes that are read at once
+BYTES_READ_AT_ONCE = 1_000_000
 
 
 class Place(NamedTuple):

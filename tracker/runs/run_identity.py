@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PACKAGES = ("numpy", "scipy", "numba", "simpy")
 PLUGIN_PREFIX = "plugin "  # before the name of a package
-LONGEST_VALUE_SHOWN = 60  # characters of a value that is shown
+LONGEST_VALUE_SHOWN = 60  # characters
 
 
 def data_files(scenario: Scenario) -> Mapping[str, bytes]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tracker.runs.resuming import Stored
 
 ATTEMPTS = 3
-FAILURES_BEFORE_TRIED_ALONE = 2  # failures
+FAILURES_BEFORE_TRIED_ALONE = 2
 MOST_BREAKS_IN_A_ROW = 10  # in a row, with nothing done in between: the machine is to blame
 POLL_SECONDS = 0.1
 

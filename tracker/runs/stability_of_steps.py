@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from tracker.engine.simulate import Problem
 
 
-TRIALS_LOOKED_AT = 50  # trials whose S at the end counts
-MOST_DIFFERENT_SKEWS = 10  # different S of these
+TRIALS_LOOKED_AT = 50
+MOST_DIFFERENT_SKEWS = 10
 
 
 def steps_over_limits(

@@ -1,4 +1,4 @@
-"""What the numbers of a run refer to, kept with them in result.nc: minimisers, targets, floors, the origin of moments.
+"""Keep in result.nc what the numbers of a run refer to: minimisers, targets, lowest costs, the origin of moments.
 
 A run is read back against the world that it was measured in, never against one that is searched for anew.
 """

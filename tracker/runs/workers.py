@@ -50,7 +50,7 @@ class OtherProgram(Exception):
 
 
 class SharedCounters:
-    """What a worker process of this machine shares with the one that started it: steps by shard, and a wish to stop."""
+    """What a worker process shares with the process that started it: the steps of each shard, and a flag to stop."""
 
     def __init__(self, steps: Any, stop: Any) -> None:
         self.steps, self.stop = steps, stop

@@ -50,7 +50,7 @@ CHANCE_OF_AN_UNSEEN_WELL = 0.05  # chance of a new well in the next descent with
 APART_IN_A_COORDINATE = 0.1  # of the range of a coordinate: values farther apart belong to different wells
 FARTHEST = 1e4  # a descent that leads this far, in units of the search scale, has met no minimum
 SEARCHES_REMEMBERED = 64  # searches
-MOST_COORDINATES_SHOWN = 6  # coordinates in a message
+MOST_COORDINATES_SHOWN = 6
 LARGEST_LAST_STEP = 1e-2  # Newton's last step at a minimiser, in units of the search scale, is smaller
 
 

@@ -1,4 +1,4 @@
-"""The law of a mixture's parameter: where it is, in which coordinates it is no Gaussian, and which labels it cannot tell.
+"""The posterior law of a mixture: its region, the coordinates in which it is not Gaussian, and the exchange of its labels.
 
 Notes
 -----

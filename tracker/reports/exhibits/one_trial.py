@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 KEY, QUESTION = "one-trial", "What does one trial look like?"
 MOST_ROWS = 6  # samplers that are drawn
 WILDLY_WIDER = 4.0  # times the median width of the rows
-FEWEST_CHANGES_OF_MODE = 3  # of mode, that a trial should have to be worth showing
+FEWEST_CHANGES_OF_MODE = 3  # in the trial that is shown, if any has as many
 
 
 def exhibit(view: View) -> Exhibit | Omitted:

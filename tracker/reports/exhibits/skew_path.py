@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tracker.reports.run_view import View
 
 KEY, QUESTION = "skew-path", "What becomes of the skew matrix S?"
-MOST_SAMPLERS_IN_A_CAPTION = 4  # samplers that a caption tells of one by one
+MOST_SAMPLERS_IN_A_CAPTION = 4
 
 
 def samplers_that_move_skew(view: View) -> tuple[str, ...]:
