@@ -148,14 +148,14 @@ def _about_gradients(view: View) -> str:
     return f"{'' if more else same}{left_out}"
 
 
-def _how_sure(pair: Paired, choice_note: str) -> str:
+def _how_sure(pair: Paired, choice: str) -> str:
     wins = f"smaller in {pair.wins} of {counted(pair.trials, 'trial')}"
     if not (np.isfinite(pair.low) and np.isfinite(pair.high)):
         return (
             f"{wins} (undecided: {no_interval(pair.trials) if pair.trials < FEWEST_TRIALS else 'no interval is known'})"
         )
     sure = "" if pair.high < 1 else " (undecided: the interval holds 1)" if pair.low <= 1 else " (worse)"
-    return f"95 % interval {interval(pair.low, pair.high)}{choice_note}, {wins}{sure}"
+    return f"95 % interval {interval(pair.low, pair.high)}{choice}, {wins}{sure}"
 
 
 def _table(reference: str, compared: list[tuple[Quantity, dict[str, Paired]]]) -> Table:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tracker.reports.best_of_sweep import Candidate, Contest
     from tracker.runs.sweep_result import Outcome, Sweep
 
-MOST_NAMED_IN_A_SENTENCE = 6  # worlds, points or samplers in one sentence
+MOST_NAMED = 6  # worlds, points or samplers in one sentence
 NOTHING = "no point came to an end without divergence."
 WRONG_WITH_VISITS = {  # a p-value of a mode in a summary, and what is wrong where it is small
     "rate_p_value": "a mode is not left as often as alpha and Q say",
@@ -72,12 +72,8 @@ def _steps(found: Sequence[Contest]) -> str:
     if not tried and all(len(set(some)) == 1 for some in steps.values()):
         return f"At these steps: {at_steps({name: some[0] for name, some in steps.items()})}."
     ranges = [f"{name} at epsilon = {_range(some)}" for name, some in steps.items()]
-    more = (
-        f", {len(ranges) - MOST_NAMED_IN_A_SENTENCE} more in the table"
-        if len(ranges) > MOST_NAMED_IN_A_SENTENCE
-        else ""
-    )
-    return f"Each stands at its own best step of those tried: {', '.join(ranges[:MOST_NAMED_IN_A_SENTENCE])}{more}."
+    more = f", {len(ranges) - MOST_NAMED} more in the table" if len(ranges) > MOST_NAMED else ""
+    return f"Each stands at its own best step of those tried: {', '.join(ranges[:MOST_NAMED])}{more}."
 
 
 def _range(steps: Sequence[float]) -> str:
@@ -105,12 +101,8 @@ def which_setting(found: Sequence[Contest]) -> Answer | None:
     if not any(len({other.setting for other in _all(contest)}) > 1 for contest in found):
         return None
     decided = [contest for contest in found if not contest.level]
-    shown = [f"{_of(contest)}{_count(contest)}" for contest in found[:MOST_NAMED_IN_A_SENTENCE]]
-    more = (
-        f"; the other {len(found) - MOST_NAMED_IN_A_SENTENCE} are in the table"
-        if len(found) > MOST_NAMED_IN_A_SENTENCE
-        else ""
-    )
+    shown = [f"{_of(contest)}{_count(contest)}" for contest in found[:MOST_NAMED]]
+    more = f"; the other {len(found) - MOST_NAMED} are in the table" if len(found) > MOST_NAMED else ""
     facts = f"Smallest tracking error: {'; '.join(shown)}{more}.{_edges(found)}"
     if len(decided) == len(found):
         return Answer(question, "decided", facts, "good")
@@ -154,7 +146,7 @@ def _at(some: Sequence[Contest], found: Sequence[Contest]) -> str:
     values = [contest.where for contest in some]
     if len(found[0].world) == 1:  # the key once, then its values
         values = [values[0], *(value.partition(" = ")[2] for value in values[1:])]
-    if len(some) == len(found) or len(some) > MOST_NAMED_IN_A_SENTENCE:
+    if len(some) == len(found) or len(some) > MOST_NAMED:
         return _in(len(some), found)
     return f"for {(', ' if len(found[0].world) == 1 else '; ').join(values)}"
 
@@ -222,11 +214,11 @@ def _warnings(sweep: Sweep) -> Iterator[str]:
     """What a careful reader would ask about, the worst first: points that failed, then those that diverged."""
     for state, tail in (("failed", ""), ("diverged", "; left out of the averages, and of what is named best")):
         troubled = [outcome for outcome in sweep.outcomes if outcome.state == state]
-        for outcome in troubled[:MOST_NAMED_IN_A_SENTENCE]:
+        for outcome in troubled[:MOST_NAMED]:
             about = f": {outcome.message}" if outcome.message else ""
             yield f"{outcome.point.label} {state}{about}{tail}."
-        if len(troubled) > MOST_NAMED_IN_A_SENTENCE:
-            yield f"... and {len(troubled) - MOST_NAMED_IN_A_SENTENCE} more points {state}: see the table."
+        if len(troubled) > MOST_NAMED:
+            yield f"... and {len(troubled) - MOST_NAMED} more points {state}: see the table."
     few = min(outcome.point.scenario.trials for outcome in sweep.outcomes)
     if few < FEW_TRIALS:
         yield f"Only {counted(few, 'trial')}: intervals are rough, and differences may be chance."
@@ -273,6 +265,6 @@ def _points(outcomes: Sequence[Outcome]) -> str:
     unique = list({outcome.point.index: outcome for outcome in outcomes}.values())
     if len(unique) == 1:
         return unique[0].point.label
-    names = [str(outcome.point.index) for outcome in unique[:MOST_NAMED_IN_A_SENTENCE]]
-    more = len(unique) - MOST_NAMED_IN_A_SENTENCE
+    names = [str(outcome.point.index) for outcome in unique[:MOST_NAMED]]
+    more = len(unique) - MOST_NAMED
     return f"points {listed([*names, f'{more} more'] if more > 0 else names)}"
