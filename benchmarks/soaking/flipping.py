@@ -153,10 +153,10 @@ def flips(sizes: Sizes, folder: Path) -> None:
     file.write_text(small.toml())
     under_way, inside = folder / "1" / "run", folder / "2" / "run"
     _broken_off(SHORT, under_way, lambda: len(kept_entries(under_way)) >= 3, shard_size=1)
-    before, checkpoints.EVERY_SECONDS = checkpoints.EVERY_SECONDS, 0.02
-    worth, checkpoints.WORTH_KEEPING = checkpoints.WORTH_KEEPING, 0.0
+    before, checkpoints.SECONDS_BETWEEN_SNAPSHOTS = checkpoints.SECONDS_BETWEEN_SNAPSHOTS, 0.02
+    worth, checkpoints.SECONDS_WORTH_KEEPING = checkpoints.SECONDS_WORTH_KEEPING, 0.0
     _broken_off(long, inside, lambda: any(inside.glob("checkpoints/0*")), shard_size=2)
-    checkpoints.EVERY_SECONDS, checkpoints.WORTH_KEEPING = before, worth
+    checkpoints.SECONDS_BETWEEN_SNAPSHOTS, checkpoints.SECONDS_WORTH_KEEPING = before, worth
     complete, sweep = folder / "3" / "run", folder / "4" / "sweep"
     tracker.run(SHORT, complete, 1)
     tracker.sweep(SHORT.replace(sweep={"chain.alpha": [0.01, 0.02]}), sweep, 1)

@@ -24,7 +24,7 @@ import numpy as np
 
 import tracker
 from tracker import references
-from tracker.autocorrelation import mixing
+from tracker.autocorrelation import estimate_mixing
 from tracker.metrics.skew_matrix import rms
 from tracker.metrics.wasserstein import tabulate, w1
 from tracker.scenario import with_settings
@@ -126,7 +126,7 @@ def measured(run: tracker.Run, truth: Truth) -> dict[str, Any]:
         kept = theta[:, steps >= run.scenario.burn_in]
         thin = run.scenario.record_every
         found["iact"] = rounded(
-            [[thin * mixing(chain, truth.mean[d]).time for chain in kept[:, :, d]] for d in range(2)]
+            [[thin * estimate_mixing(chain, truth.mean[d]).time for chain in kept[:, :, d]] for d in range(2)]
         )
     if run.arrays["skew"].size:
         path = run.arrays["skew"][:, 0]  # (T, R, pairs)

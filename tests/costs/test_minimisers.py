@@ -169,7 +169,7 @@ def test_the_lowest_of_many_wells_is_found(monkeypatch: pytest.MonkeyPatch) -> N
     assert found.value == pytest.approx(min(ends), abs=1e-9)
     assert found.settled
     monkeypatch.setattr(minimisers, "MOST_DESCENTS", 0)
-    few = minimisers._search(cost, start, minimisers.TIE)
+    few = minimisers._search(cost, start, minimisers.EQUAL_COSTS)
     assert few.value > min(ends) + 0.01
     assert not few.settled
 
@@ -193,7 +193,7 @@ def test_a_valley_of_minimisers_is_told_from_points(formula: str, alone: bool) -
     others = [neighbour(cost, point, found.value) for point in found.points]
     assert all((other is None) == alone for other in others)
     for other in others if not alone else []:
-        assert base.expected(cost, other) < minimisers.TIE
+        assert base.expected(cost, other) < minimisers.EQUAL_COSTS
 
 
 def test_every_descent_into_a_valley_has_a_minimiser_of_its_own() -> None:
@@ -310,11 +310,11 @@ def test_a_cost_from_outside_is_always_searched(monkeypatch: pytest.MonkeyPatch)
 
 def test_few_searches_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     searches(monkeypatch)
-    for n in range(minimisers.REMEMBERED + 3):
+    for n in range(minimisers.SEARCHES_REMEMBERED + 3):
         global_minimisers(
             COSTS["quadratic"](name="m", cost="quadratic", minimum=[n], curvature=[[1]]).build(), np.zeros(1)
         )
-    assert len(minimisers._answers) == minimisers.REMEMBERED
+    assert len(minimisers._answers) == minimisers.SEARCHES_REMEMBERED
 
 
 def test_data_far_outside_the_prior_are_reached() -> None:

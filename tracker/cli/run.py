@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.text import Text
 
@@ -18,12 +18,13 @@ from tracker.cli.summary_printing import print_summary
 from tracker.formatting import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from tracker.runs import Run, Sweep
     from tracker.scenario import Scenario
 
 DEFAULT_FOLDER = Path("reports")
+T = TypeVar("T")
 
 
 @taking_run_options
@@ -40,6 +41,7 @@ def run(file: File, options: RunOptions) -> None:
 
         tracker run scenarios/swapping_wells.toml --resume
     """
+    from tracker.runs import run as run_scenario
     from tracker.runs.forecast import ResourceLimits, refusals
     from tracker.scenario import build_modes, doubtful_targets, load, unstable_when_switched, warnings
 
@@ -57,7 +59,7 @@ def run(file: File, options: RunOptions) -> None:
 
     folder = options.out if options.out is not None else DEFAULT_FOLDER / scenario.name
     complete = options.resume and _is_complete(folder)
-    result = _carried_out(scenario, folder, file, options)
+    result = carry_out("run", run_scenario, scenario, folder, options, command(file, options))
     if complete:
         say(f"{folder}: complete already, nothing was left to compute")
     if options.json:
@@ -90,7 +92,7 @@ def all_diverged(summary: Mapping[str, Any]) -> bool:
 
 
 def _is_complete(folder: Path) -> bool:
-    from tracker.runs.run_directory import read_manifest
+    from tracker.runs.ownership import read_manifest
     from tracker.runs.run_errors import CorruptRun
 
     try:
@@ -120,11 +122,12 @@ def write_page(result: Run | Sweep, folder: Path, options: RunOptions) -> None:
         console().print(Text(f"report: {result.path / PAGE}"))
 
 
-def _carried_out(scenario: Scenario, folder: Path, file: Path, options: RunOptions) -> Run:
-    from tracker.runs import run as run_scenario
-
-    with written_by("run", folder, command(file, options)), reporter(quiet=options.quiet) as progress:
-        return run_scenario(
+def carry_out(
+    what: str, runner: Callable[..., T], scenario: Scenario, folder: Path, options: RunOptions, again: str, **more: Any
+) -> T:
+    """Let ``runner`` carry out ``what`` ("run" or "sweep") in ``folder``, with progress; ``again`` is the command that continues it."""
+    with written_by(what, folder, again), reporter(quiet=options.quiet) as progress:
+        return runner(
             scenario,
             folder,
             options.workers,
@@ -133,6 +136,7 @@ def _carried_out(scenario: Scenario, folder: Path, file: Path, options: RunOptio
             resume=options.resume,
             progress=progress,
             notice=say,
+            **more,
         )
 
 

@@ -1,4 +1,4 @@
-"""Before a sweep runs: what it costs, which limits it breaks, and what is allowed but probably not meant."""
+"""Check a sweep before it runs: its cost, the limits that it breaks, and warnings about its points."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from tracker.runs.forecast import PredictedCost, ResourceLimits
     from tracker.runs.sweep_points import Point
 
-MOST_LINES = 10
-MOST_SECONDS = 1.0  # for the limits of costs that are not quadratic, which take some 10 ms a point
+MOST_WARNINGS_SAID = 10
+MOST_SECONDS_OF_CHECKS = 1.0  # for the limits of costs that are not quadratic, which take some 10 ms a point
 
 
 def sweep_cost(points: Sequence[Point]) -> PredictedCost:
@@ -44,7 +44,7 @@ def warnings_of(points: Sequence[Point]) -> list[list[str]]:
     """Return the warnings of each point; where all of them would take long, of the last ones only what takes no time."""
     from tracker.scenario import build_modes, warnings
 
-    found, deadline = [], time.monotonic() + MOST_SECONDS
+    found, deadline = [], time.monotonic() + MOST_SECONDS_OF_CHECKS
     for point in points:
         in_time = time.monotonic() < deadline
         if not in_time and deadline > 0.0:
@@ -64,7 +64,7 @@ def say_warnings(points: Sequence[Point], found: Sequence[Sequence[str]], given:
         for line in own
         if line not in given and line not in shared
     ]
-    for line in lines[:MOST_LINES]:
+    for line in lines[:MOST_WARNINGS_SAID]:
         say(line)
-    if len(lines) > MOST_LINES:
-        say(f"... and {counted(len(lines) - MOST_LINES, 'more warning')}")
+    if len(lines) > MOST_WARNINGS_SAID:
+        say(f"... and {counted(len(lines) - MOST_WARNINGS_SAID, 'more warning')}")

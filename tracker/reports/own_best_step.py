@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tracker.reports.run_view import View
 
 KEY, QUESTION = "own-best-step", "Which one, if each had its own best step?"
-LEVEL = 1e-6  # relative difference of errors that are one
+EQUAL_ERRORS = 1e-6  # relative difference of errors that are one
 ADVICE = 'sweep "samplers.*.epsilon" to find the best step of each by simulation'
 
 
@@ -59,7 +59,7 @@ def _caption(view: View, known: dict[str, Theory], unknown: dict[str, OutOfScope
         text += f": at the file's steps {first} has the least ({number(stable[first])} at ε = {plain(view.epsilons[first])})"
     if len(tuned) > 1:
         best = min(tuned, key=lambda n: tuned[n].least)
-        level = [name for name, t in tuned.items() if t.least <= (1.0 + LEVEL) * tuned[best].least]
+        level = [name for name, t in tuned.items() if t.least <= (1.0 + EQUAL_ERRORS) * tuned[best].least]
         where = f"{number(tuned[best].least)} at ε = {plain(tuned[best].best)}"
         text += f"; each at its own best step {f'{listed(level)} are level' if len(level) > 1 else best} ({where})"
     elif len(tuned) < len(known):

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 KEY, QUESTION = "regime", "Is the step right for the speed of the chain?"
 CURVE_POINTS = 60
-ROOM = 0.12  # of the height, for a label
-MOST_ABOVE = 20.0  # times the least error: what is higher does not set the scale
-LITTLE = 0.01  # of the error that another step would save: not worth a word
-SPLIT_FAILS = 0.25  # of the error left over by the four leading terms: they do not describe it
+ROOM_FOR_A_LABEL = 0.12  # of the height, for a label
+MOST_TIMES_THE_LEAST_ERROR = 20.0  # times the least error: what is higher does not set the scale
+GAIN_NOT_WORTH_A_WORD = 0.01  # of the error that another step would save: not worth a word
+LARGEST_REST_OF_THE_SPLIT = 0.25  # of the error left over by the four leading terms: they do not describe it
 
 
 class Theory(NamedTuple):
@@ -158,7 +158,7 @@ def _curves(ax: Axes, view: View, known: dict[str, Theory]) -> None:
             )
         least = float(np.nanmin([t.least, *errors]))
         heights = (2.5 * least, 1.3 * t.budget.total, 1.3 * (row["mean"] or 0.0))
-        tallest = max(tallest, *(height for height in heights if height < MOST_ABOVE * least))
+        tallest = max(tallest, *(height for height in heights if height < MOST_TIMES_THE_LEAST_ERROR * least))
     floor = min(t.budget.floor for t in known.values())
     ax.axhline(floor, color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)))
     # errors lie above their floor: there is room below it, or else at the end that is further from what is marked
@@ -168,7 +168,7 @@ def _curves(ax: Axes, view: View, known: dict[str, Theory]) -> None:
         floor,
         " temperature floor ",
         ha="right" if right else "left",
-        va="top" if floor > ROOM * tallest else "bottom",
+        va="top" if floor > ROOM_FOR_A_LABEL * tallest else "bottom",
         fontsize=8.0,
         color=MUTED,
     )
@@ -212,10 +212,10 @@ def _about(name: str, t: Theory) -> str:
     if not t.why:
         best = (
             f"{best}, which would lower it by {100 * gain:.0f} %"
-            if gain > LITTLE
+            if gain > GAIN_NOT_WORTH_A_WORD
             else "no step lowers it by more than 1 %"
         )
-    if abs(b.rest) > SPLIT_FAILS * b.total:
+    if abs(b.rest) > LARGEST_REST_OF_THE_SPLIT * b.total:
         made_of = f"of which the temperature makes {number(b.floor)}; the chain is too fast to split the rest"
     else:
         made_of = (
