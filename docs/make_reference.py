@@ -17,7 +17,7 @@ from tracker.costs import COSTS
 from tracker.engine.arrays import ARRAYS
 from tracker.keys import meaning_of
 from tracker.metrics.table import METRICS
-from tracker.runs.stored_world import NUMBERS, POINTS
+from tracker.runs.stored_world import NUMBERS_OF_A_MODE, POINTS_OF_A_MODE
 from tracker.samplers import SAMPLERS
 from tracker.samplers.base import recorded_by
 from tracker.scenario.tables import INTERVENTIONS, Chain, Gaussian, ScenarioKeys, Schedule
@@ -85,8 +85,11 @@ def results_reference() -> str:
         table_of(
             ("variable", "axes", "unit", "meaning"),
             [
-                *((f"`{name}`", ", ".join(axes), unit, meaning) for name, (axes, unit, meaning) in POINTS.items()),
-                *((f"`{name}`", "mode_from", unit, meaning) for name, (unit, meaning) in NUMBERS.items()),
+                *(
+                    (f"`{name}`", ", ".join(axes), unit, meaning)
+                    for name, (axes, unit, meaning) in POINTS_OF_A_MODE.items()
+                ),
+                *((f"`{name}`", "mode_from", unit, meaning) for name, (unit, meaning) in NUMBERS_OF_A_MODE.items()),
                 ("`cost`", "mode_from", "1", "family of the cost"),
                 ("`origin`", "theta", "theta", "point about which moments are taken"),
             ],

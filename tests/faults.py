@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import psutil
 
 from tracker.runs import atomic_files
+from tracker.runs.file_names import JOURNAL, SUMMARY
 from tracker.runs.manifest import Entry, read_journal
-from tracker.runs.run_directory import JOURNAL, SUMMARY, read_manifest
+from tracker.runs.ownership import read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -17,8 +17,8 @@ import numpy as np
 
 from tracker.runs.checkpoints import DIGEST_SIZE
 from tracker.runs.file_names import CHECKPOINTS, JOURNAL, MANIFEST, RESULT, SHARDS, SUMMARY
-from tracker.runs.lock_file import KEY
-from tracker.runs.manifest import SCENARIO, Manifest, opened, sealed
+from tracker.runs.lock_file import LOCK_KEY
+from tracker.runs.manifest import SCENARIO, Manifest, open_sealed, seal
 
 # --- changing a directory so that its check digits are right
 
@@ -28,7 +28,7 @@ def resealed(folder: Path, change: Callable[[dict[str, Any]], Any]) -> None:
     table = json.loads((folder / MANIFEST).read_bytes())
     del table["check"]
     change(table)
-    (folder / MANIFEST).write_bytes(sealed(table, "manifest", indent=2))
+    (folder / MANIFEST).write_bytes(seal(table, "manifest", indent=2))
 
 
 def rewritten(folder: Path, name: str, data: bytes) -> None:
@@ -47,9 +47,9 @@ def with_line(folder: Path, change: Callable[[dict[str, Any]], Any], place: int 
     """Change a line of the journal, check digits included."""
     identity = identity_of(folder)
     lines = (folder / JOURNAL).read_bytes().splitlines(keepends=True)
-    table = opened(lines[place], identity)
+    table = open_sealed(lines[place], identity)
     change(table)
-    lines[place] = sealed(table, identity)
+    lines[place] = seal(table, identity)
     (folder / JOURNAL).write_bytes(b"".join(lines))
 
 
@@ -229,7 +229,7 @@ def _sparse(name: str) -> Callable[[Path, random.Random, Path], None]:
 def _lock(**changes: Any) -> Callable[[Path, random.Random, Path], None]:
     def attack(folder: Path, rng: random.Random, outside: Path) -> None:
         table = {"host": "elsewhere", "pid": 77, "since": "2026-01-01 00:00:00 +0000", **changes}
-        (folder / "lock").write_bytes(sealed(table, KEY))
+        (folder / "lock").write_bytes(seal(table, LOCK_KEY))
 
     return attack
 

@@ -60,7 +60,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "limits": {"scenario", "chain", "skew", "costs", "compiled", "line_area"},
     "references": {"scenario", "costs", "compiled", "streams", "autocorrelation"},
     "runs": {"scenario", "engine", "metrics", "chain", "skew", "baseline_names", "regular_files", "__version__", "samplers.state"},
-    "convergence": {"scenario", "engine", "limits", "metrics", "chain", "skew", "costs.facts", "samplers.base"},
+    "convergence": {"scenario", "engine", "runs", "limits", "metrics", "chain", "skew", "costs.facts", "samplers.base"},
     "reports": {
         "metrics", "limits", "convergence", "runs", "scenario", "engine", "chain", "costs.minimise", "baseline_names", "regular_files",
     },

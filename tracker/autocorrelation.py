@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tracker.array_types import Array
 
 
-WINDOW = 5.0  # times tau
-SHORTEST = 2.0  # taken for tau where it is smaller: an alternating chain must be seen to alternate
+WINDOW_IN_TAUS = 5.0  # times tau
+SHORTEST_TAU = 2.0  # taken for tau where it is smaller: an alternating chain must be seen to alternate
 
 
 class Mixing(NamedTuple):
@@ -46,7 +46,7 @@ def autocovariance(chains: ArrayLike, mean: float | None = None) -> Array:
     return np.asarray(np.fft.irfft(spectrum.mean(axis=0))[:n] / n)
 
 
-def mixing(chains: ArrayLike, mean: float | None = None) -> Mixing:
+def estimate_mixing(chains: ArrayLike, mean: float | None = None) -> Mixing:
     """Return the integrated autocorrelation time of ``chains`` (c, n) or (n,), one number per draw.
 
     ``mean`` is the true mean where it is known. Tau is nan for a chain that never moves.
@@ -56,6 +56,6 @@ def mixing(chains: ArrayLike, mean: float | None = None) -> Mixing:
     if not covariance[0] > 0.0:
         return Mixing(float("nan"), 0, draws)
     sums = 2.0 * np.cumsum(covariance / covariance[0]) - 1.0
-    enough = np.arange(sums.size) >= WINDOW * np.maximum(sums, SHORTEST)
+    enough = np.arange(sums.size) >= WINDOW_IN_TAUS * np.maximum(sums, SHORTEST_TAU)
     window = int(enough.argmax()) if enough.any() else sums.size - 1
     return Mixing(float(max(sums[window], 1.0 / sums.size)), window, draws)

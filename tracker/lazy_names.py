@@ -1,4 +1,4 @@
-"""A package whose names are loaded when they are first used: importing numba and scipy takes a second."""
+"""Load the names of a package when they are first used: importing numba and scipy takes a second."""
 
 from __future__ import annotations
 

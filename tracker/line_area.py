@@ -1,4 +1,4 @@
-"""The area under |f| for a line f: what W1 between distribution functions is made of, in theory and in measurements alike."""
+"""The mean of |f| where f is a straight line: W1 between distribution functions, exact or measured, is a sum of these."""
 
 from __future__ import annotations
 

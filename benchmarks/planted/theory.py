@@ -114,10 +114,17 @@ THEORY = {
     ],
     "references": [
         *faults(
+            "tracker/costs/mixture/posterior_law.py",
+            POSTERIOR,
+            (
+                "np.linalg.svd(cost.means * scale, full_matrices=False)",
+                "np.linalg.svd(cost.means, full_matrices=False)",
+            ),
+            ("rest = scale[:, np.newaxis] * (np.eye(scale.size) - W @ W.T) * scale", "rest = np.diag(scale**2)"),
+        ),
+        *faults(
             "tracker/references/exact_posterior.py",
             POSTERIOR,
-            ("forms = cost.means * scale\n", "forms = cost.means\n"),
-            ("rest = scale[:, np.newaxis] * (np.eye(scale.size) - W @ W.T) * scale", "rest = np.diag(scale**2)"),
             ("0.5 + sici(np.pi * places / spacing)[0] / np.pi", "0.5 + sici(places / spacing)[0] / np.pi"),
             ("for factor in (1.0, 2.0, 4.0)])", "for factor in (1.0,)])"),
             (
@@ -141,7 +148,7 @@ THEORY = {
             ("DEPTH = 46.0", "DEPTH = 6.0"),
         ),
         *faults(
-            "tracker/references/metropolis_hastings.py",
+            "tracker/costs/mixture/posterior_law.py",
             "test_references_sampled.py -k 'another_temperature or involution or same_call or finds_the_exact'",
             (
                 "    return np.ascontiguousarray(np.eye(means.shape[1]) + K @ (P - np.eye(2)) @ means)",

@@ -17,10 +17,13 @@ TOLD = {
         *faults(
             "tracker/reports/verdict_box.py",
             TRACKED,
-            ("    if closed.low > MOST:\n", "    if closed.estimate > MOST:\n"),
+            (
+                "    if closed.low > SHARE_THAT_COUNTS_AS_TRACKING:\n",
+                "    if closed.estimate > SHARE_THAT_COUNTS_AS_TRACKING:\n",
+            ),
             ("    if closed.low > 0.0:\n", "    if closed.estimate > 0.0:\n"),
             ("    if closed.high < 0.0:\n", "    if closed.estimate < 0.0:\n"),
-            ("MOST = 0.5", "MOST = 0.4"),
+            ("SHARE_THAT_COUNTS_AS_TRACKING = 0.5", "SHARE_THAT_COUNTS_AS_TRACKING = 0.4"),
             (
                 "unstable = [name for name, h in health.items() if h.step >= 1.0]",
                 "unstable = [name for name, h in health.items() if h.step >= 9.0]",
@@ -91,8 +94,8 @@ TOLD = {
             "tracker/reports/exhibits/dwells.py",
             "test_dwell_tests.py -k 'smallest or page or terminal or one_in_a_thousand'",
             ("return family([*self.rate.tolist(), *self.age.tolist()])", "return family(self.rate.tolist())"),
-            ("if together.correct(float(rate)) < SUSPICIOUS:", "if together.correct(float(rate)) < 0.0:"),
-            ("SUSPICIOUS = 1e-3", "SUSPICIOUS = 0.5"),
+            ("if together.correct(float(rate)) < SUSPICIOUS_P_VALUE:", "if together.correct(float(rate)) < 0.0:"),
+            ("SUSPICIOUS_P_VALUE = 1e-3", "SUSPICIOUS_P_VALUE = 0.5"),
         ),
         *faults(
             "tracker/reports/exhibits/densities.py",
@@ -175,7 +178,10 @@ TOLD = {
         *faults(
             "tracker/metrics/estimates.py",
             SUMMARY,
-            ("found = others(metric.per_trial(run)[chosen, n])", "found = metric.per_trial(run)[chosen, n]"),
+            (
+                "found = waits_of_switches_out(metric.per_trial(run)[chosen, n])",
+                "found = metric.per_trial(run)[chosen, n]",
+            ),
         ),
         *faults(
             "tracker/metrics/table.py",

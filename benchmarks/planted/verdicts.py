@@ -88,9 +88,13 @@ VERDICTS = {
     ],
     "metrics": [
         *faults(
+            "tracker/line_area.py",
+            "test_metrics_distances.py",
+            ("np.where(begin * end < 0, crossing, size)", "np.where(begin * end > 1, crossing, size)"),
+        ),
+        *faults(
             "tracker/metrics/wasserstein.py",
             "test_metrics_distances.py",
-            ("    crossing = begin * end < 0\n", "    crossing = begin * end > 1\n"),
             (
                 '    empirical = np.searchsorted(x, left, side="right") / x.size\n',
                 '    empirical = np.searchsorted(x, left, side="left") / x.size\n',
@@ -119,7 +123,7 @@ VERDICTS = {
                 "    reached = alive <= 0.5 + ROUNDING\n",
             ),
             ("first[b] + share * (width[b] - 1)", "first[b] + share * width[b]"),
-            ("        if met >= FEWEST:\n", "        if met >= 2:\n"),
+            ("        if met >= FEWEST_TRIALS:\n", "        if met >= 2:\n"),
             ("-np.sqrt(trials / (trials - 1.0)) * stdtrit", "-1.0 * stdtrit"),
             (
                 "inside / switches if switches else np.nan, cut / waiting if waiting else np.nan",
@@ -129,7 +133,7 @@ VERDICTS = {
         *faults(
             "tracker/metrics/recovery.py",
             RECOVERY,
-            ("        if trials[-1] >= FEWEST:\n", "        if trials[-1] >= 2:\n"),
+            ("        if trials[-1] >= FEWEST_TRIALS:\n", "        if trials[-1] >= 2:\n"),
             equivalent="It saves time only: _ends asks the same of all modes together, and of each, which has no more trials.",
         ),
         *faults(
@@ -158,7 +162,7 @@ VERDICTS = {
         *faults(
             "tracker/metrics/averages.py",
             "test_metrics.py -k 'half_width or curve or scales or over_trials or final_moments or pooled'",
-            ("FEWEST = 5", "FEWEST = 3"),
+            ("FEWEST_TRIALS = 5", "FEWEST_TRIALS = 3"),
             ("stdtrit(count - 1.0, 0.5 + confidence / 2.0)", "stdtrit(count, 0.5 + confidence / 2.0)"),
             (
                 "stderr = values.std(ddof=1) / np.sqrt(values.size) if",

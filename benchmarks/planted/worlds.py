@@ -33,9 +33,13 @@ WORLDS = {
             ("u += basis[i, d] * theta[d]", "u += basis[d, i] * theta[d]"),
         ),
         *faults(
-            "tracker/costs/mixture/likelihood.py",
+            "tracker/costs/mixture/observations.py",
             _on("mixture", "recipe", "chunks"),
             ("t = t + 1 if t + 1 < cost.data.size else 0", "t = t + 1 if t + 2 < cost.data.size else 0"),
+        ),
+        *faults(
+            "tracker/costs/mixture/likelihood.py",
+            _on("mixture", "recipe", "chunks"),
             ("pq = factor * (w * rest * a * b)", "pq = factor * (w * rest * a * a)"),
             (
                 "c += 0.5 * precision[d] * (theta[d] - prior_mean[d]) * (theta[d] - prior_mean[d])",
@@ -48,7 +52,7 @@ WORLDS = {
             ("        pull_q += cost.weights[i] * rest * (q - y)", "        pull_q += cost.weights[i] * w * (q - y)"),
         ),
         *faults(
-            "tracker/costs/mixture/likelihood.py",
+            "tracker/costs/mixture/observations.py",
             "test_kernels.py -k 'path_equals and interpreted-stream-langevin'",
             ("out[i, 0] = centre + cost.deviation * n[0]", "out[i, 0] = centre - cost.deviation * n[0]"),
         ),
@@ -74,12 +78,15 @@ WORLDS = {
                 "return np.lexsort(np.round(points / scale, 6).T)",
             ),
             ("if lowest.value == -np.inf or not", "if lowest.value == -np.inf and not"),
-            ("        return self._exchange() and self._unseen() <= UNSEEN\n", "        return True\n"),
+            (
+                "        return self._exchange() and self._unseen() <= CHANCE_OF_AN_UNSEEN_WELL\n",
+                "        return True\n",
+            ),
         ),
         *faults(
             "tracker/costs/polynomial/bounded_below.py",
             "test_formula.py -k bounded",
-            ("return (-1 if value < -NEGATIVE", "return (-1 if value < -1e9 * NEGATIVE"),
+            ("return (-1 if value < -CERTAINLY_NEGATIVE", "return (-1 if value < -1e9 * CERTAINLY_NEGATIVE"),
         ),
     ],
     "chain": [

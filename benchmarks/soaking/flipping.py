@@ -30,7 +30,7 @@ CACHED = """
 import os, sys
 import tracker, xarray, h5netcdf
 from tracker.scenario import stability_limits
-from tracker.scenario.build import build_modes
+from tracker.scenario.builders import build_modes
 for line in sys.stdin:
     child = os.fork()
     if child == 0:
@@ -63,10 +63,11 @@ class Cached:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         print(what, self._files[what], file=self._process.stdin, flush=True)
-        lines = [self._process.stdout.readline().strip()]
+        lines = [self._process.stdout.readline()]
         while not lines[-1].startswith("exit"):
-            lines.append(self._process.stdout.readline().strip())
-        return tuple(lines)
+            assert lines[-1], "the server has ended"
+            lines.append(self._process.stdout.readline())
+        return tuple(line.strip() for line in lines)
 
     def close(self) -> None:
         """End it."""
@@ -152,10 +153,10 @@ def flips(sizes: Sizes, folder: Path) -> None:
     file.write_text(small.toml())
     under_way, inside = folder / "1" / "run", folder / "2" / "run"
     _broken_off(SHORT, under_way, lambda: len(kept_entries(under_way)) >= 3, shard_size=1)
-    before, checkpoints.EVERY_SECONDS = checkpoints.EVERY_SECONDS, 0.02
-    worth, checkpoints.WORTH_KEEPING = checkpoints.WORTH_KEEPING, 0.0
+    before, checkpoints.SECONDS_BETWEEN_SNAPSHOTS = checkpoints.SECONDS_BETWEEN_SNAPSHOTS, 0.02
+    worth, checkpoints.SECONDS_WORTH_KEEPING = checkpoints.SECONDS_WORTH_KEEPING, 0.0
     _broken_off(long, inside, lambda: any(inside.glob("checkpoints/0*")), shard_size=2)
-    checkpoints.EVERY_SECONDS, checkpoints.WORTH_KEEPING = before, worth
+    checkpoints.SECONDS_BETWEEN_SNAPSHOTS, checkpoints.SECONDS_WORTH_KEEPING = before, worth
     complete, sweep = folder / "3" / "run", folder / "4" / "sweep"
     tracker.run(SHORT, complete, 1)
     tracker.sweep(SHORT.replace(sweep={"chain.alpha": [0.01, 0.02]}), sweep, 1)

@@ -19,7 +19,7 @@ from tracker.metrics.accuracy import Classes, accuracy, accuracy_waits
 from tracker.metrics.after_switch import compare_waits
 from tracker.metrics.averages import time_average
 from tracker.metrics.estimates import trial_values
-from tracker.metrics.recovery import others
+from tracker.metrics.recovery import waits_of_switches_out
 from tracker.metrics.table import METRICS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,7 +81,7 @@ class Measured:
 
     def reacquisition(self, one: str, other: str) -> paired.Paired:
         """Return the ratio of restricted mean waits."""
-        waits = [others(self.run.arrays["waits"][:, self.place(n)]) for n in (one, other)]
+        waits = [waits_of_switches_out(self.run.arrays["waits"][:, self.place(n)]) for n in (one, other)]
         return compare_waits(*waits, self.edges, self.horizon).ratio
 
     def right_place(self) -> list[Claim]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tracker.reports.exhibit import Exhibit, Item, Listing, Omitted, Section, Shown, Table, Verdict
-from tracker.reports.html_page import shown
+from tracker.reports.exhibit import Exhibit, Item, Listing, Omitted, Section, Shown, Table, VerdictBox
+from tracker.reports.html_page import cell_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def render(title: str, subtitle: str, sections: Sequence[Section], verdict: Verdict | None, figures: str) -> str:
+def render(title: str, subtitle: str, sections: Sequence[Section], verdict: VerdictBox | None, figures: str) -> str:
     """Return the page as Markdown; ``figures`` is the folder of the exhibits' images, as ``KEY.png``."""
     parts = [f"# {title}", subtitle]
     if verdict is not None:
@@ -40,5 +40,5 @@ def _item(item: Item, figures: str) -> list[str]:
 
 def _table(table: Table) -> str:
     lines = [table.columns, tuple("---" for _ in table.columns)]
-    lines += [tuple(shown(cell).replace("|", "\\|") for cell in row) for row in table.rows]
+    lines += [tuple(cell_text(cell).replace("|", "\\|") for cell in row) for row in table.rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -24,10 +24,10 @@ import numpy as np
 
 import tracker
 from tracker import references
-from tracker.autocorrelation import mixing
+from tracker.autocorrelation import estimate_mixing
 from tracker.metrics.skew_matrix import rms
 from tracker.metrics.wasserstein import tabulate, w1
-from tracker.scenario import step_nanoseconds, with_settings
+from tracker.scenario import with_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 GALLERY = ROOT / "reports" / "gallery"
@@ -126,7 +126,7 @@ def measured(run: tracker.Run, truth: Truth) -> dict[str, Any]:
         kept = theta[:, steps >= run.scenario.burn_in]
         thin = run.scenario.record_every
         found["iact"] = rounded(
-            [[thin * mixing(chain, truth.mean[d]).time for chain in kept[:, :, d]] for d in range(2)]
+            [[thin * estimate_mixing(chain, truth.mean[d]).time for chain in kept[:, :, d]] for d in range(2)]
         )
     if run.arrays["skew"].size:
         path = run.arrays["skew"][:, 0]  # (T, R, pairs)
@@ -183,7 +183,7 @@ def run_experiment(name: str, workers: int) -> None:
     scenario = with_settings(tracker.load(ROOT / "scenarios" / experiment.file), list(experiment.settings))
     truth = truth_of(scenario)
     for keys in sorted(
-        scenario.samplers, key=lambda keys: step_nanoseconds(keys, scenario.dimension)
+        scenario.samplers, key=lambda keys: keys.step_nanoseconds(scenario.dimension)
     ):  # cheap ones first
         have = load_numbers().get(name, {}).get("samplers", {})
         if keys.name in have or (experiment.samplers is not None and keys.name not in experiment.samplers):

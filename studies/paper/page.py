@@ -12,7 +12,7 @@ from studies.paper.example_sections import example_1, example_2
 from studies.paper.numbers import average, read
 from tracker.references import posterior
 from tracker.reports import html_page
-from tracker.reports.exhibit import Exhibit, Section, Shown, Table, Verdict
+from tracker.reports.exhibit import Exhibit, Section, Shown, Table, VerdictBox
 from tracker.reports.figure_files import write_figure
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def write_pages(numbers: Path, scenario: Scenario, folder: Path) -> None:
     """Write paper.html, paper.md and its figures to ``folder`` from the file of ``numbers``; ``scenario`` is Example 1."""
     found = read(numbers)
     sections = sections_of(found, density_grid(scenario))
-    verdict = Verdict((), tuple(claim.answer for claim in claims(found)))
+    verdict = VerdictBox((), tuple(claim.answer for claim in claims(found)))
     (folder / "paper.html").write_text(html_page.render(TITLE, SUBTITLE, sections, verdict), encoding="utf-8")
     text = markdown.render(TITLE, SUBTITLE, sections, verdict, FOLDER)
     (folder / "paper.md").write_text(text, encoding="utf-8")

@@ -22,7 +22,7 @@ from worlds import ROOT, SCENARIOS, shipped
 from tracker.cli import app
 from tracker.cli.printing import console, plus_minus, with_error
 from tracker.cli.progress import Speed, reporter
-from tracker.cli.summary_printing import columns, metrics_shown, print_summary
+from tracker.cli.summary_printing import metrics_shown, print_summary, summary_columns
 from tracker.cli.sweep_checks import say_warnings, warnings_of
 from tracker.jsonable import jsonable
 from tracker.runs import points_of, run_errors
@@ -225,7 +225,7 @@ def test_warnings_of_points_are_few_lines_and_none_twice(capsys: Any, monkeypatc
     # polynomials are linearised at their minimisers; where that would take too long, it is said
     steep = points_of(shipped("swapping_wells_sweep", ['sweep={"samplers.*.epsilon" = [0.5, 1.0]}']))
     assert all("not mean-square stable" in "".join(found) for found in warnings_of(steep))
-    monkeypatch.setattr("tracker.cli.sweep_checks.MOST_SECONDS", 0.0)
+    monkeypatch.setattr("tracker.cli.sweep_checks.MOST_SECONDS_OF_CHECKS", 0.0)
     assert not any("not mean-square stable" in "".join(found) for found in warnings_of(steep))
     assert capsys.readouterr().err == "from point 0 on, only the step sizes of quadratic modes are checked\n"
 
@@ -517,7 +517,7 @@ def test_a_summary_without_a_chain_can_be_shown(capsys: Any) -> None:
     assert "chain" not in capsys.readouterr().out
 
 
-HEAD, SPARE = columns(metrics_shown(SUMMARY["samplers"]))
+HEAD, SPARE = summary_columns(metrics_shown(SUMMARY["samplers"]))
 LONG = {**SUMMARY["samplers"][0], "name": "a-sampler-with-a-name"}
 
 
@@ -550,7 +550,7 @@ def test_a_table_fits_the_terminal(width: int | None, dropped: list[str] | None,
     head = next(line for line in lines if "tracking error" in line)
     assert [title for title in HEAD if title not in head] == [title for title in HEAD if title in dropped]
     assert len([line for line in lines if re.match(r" a-sampler-with-a-name +(- +)+0.25 ± 0.01 ", line)]) == 2
-    told = f"left out for want of width: {', '.join(dropped)}"
+    told = f"the terminal is too narrow for these columns: {', '.join(dropped)}"
     assert (told in " ".join(text.split())) == bool(dropped)  # it may take two lines
 
 

@@ -343,7 +343,7 @@ def test_the_averaged_scenario_has_the_averaged_cost() -> None:
     from tracker.limits.drift_field import read_field
 
     x = np.linspace(-2, 2, 9)[:, None]
-    one, both = (read_field(s, "classical", "test", "") for s in (averaged, b))
+    one, both = (read_field(s, "classical") for s in (averaged, b))
     expected = (both.values(0, x) + 2 * both.values(1, x)) / 3  # pi = (1/3, 2/3)
     np.testing.assert_allclose(one.values(0, x), expected, rtol=1e-12)
 

@@ -6,6 +6,7 @@ rates over many seeds are in benchmarks/verdict_power.txt.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import sys
@@ -226,8 +227,8 @@ def test_level_differences_never_validate(monkeypatch: pytest.MonkeyPatch) -> No
 
     honest = coupled_levels.read_field
 
-    def wrong(*arguments: Any) -> Any:
-        field = honest(*arguments)
+    def wrong(*arguments: Any, **options: Any) -> Any:
+        field = honest(*arguments, **options)
         return coupled_levels.Field(**{**field.__dict__, "M": field.M.T.copy()})
 
     scenario = with_settings(D, ["start=[0.3, -0.2]"])  # a point: no density, so no independent limit
@@ -237,6 +238,18 @@ def test_level_differences_never_validate(monkeypatch: pytest.MonkeyPatch) -> No
     assert verdict.order.estimate == pytest.approx(1.0, abs=0.5)
     assert any("covariance" in note for note in verdict.notes), "the way out is named"
     assert verdict.implementation_verdict == "confirmed", "a point start does not keep the algorithm's own law away"
+
+
+def test_one_function_makes_every_verdict() -> None:
+    made = [
+        path.name
+        for path in sorted((ROOT / "tracker").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Verdict"
+    ]
+    boxes = [name for name in made if name != "sentences.py"]  # of pages, which have a class of that name
+    assert made.count("sentences.py") == 1
+    assert not {path.name for path in (ROOT / "tracker" / "convergence").glob("*.py")} & set(boxes)
 
 
 # --- Algorithm 1

@@ -169,7 +169,7 @@ def test_the_lowest_of_many_wells_is_found(monkeypatch: pytest.MonkeyPatch) -> N
     assert found.value == pytest.approx(min(ends), abs=1e-9)
     assert found.settled
     monkeypatch.setattr(minimisers, "MOST_DESCENTS", 0)
-    few = minimisers._search(cost, start, minimisers.TIE)
+    few = minimisers._search(cost, start, minimisers.EQUAL_COSTS)
     assert few.value > min(ends) + 0.01
     assert not few.settled
 
@@ -193,7 +193,7 @@ def test_a_valley_of_minimisers_is_told_from_points(formula: str, alone: bool) -
     others = [neighbour(cost, point, found.value) for point in found.points]
     assert all((other is None) == alone for other in others)
     for other in others if not alone else []:
-        assert base.expected(cost, other) < minimisers.TIE
+        assert base.expected(cost, other) < minimisers.EQUAL_COSTS
 
 
 def test_every_descent_into_a_valley_has_a_minimiser_of_its_own() -> None:
@@ -310,11 +310,11 @@ def test_a_cost_from_outside_is_always_searched(monkeypatch: pytest.MonkeyPatch)
 
 def test_few_searches_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     searches(monkeypatch)
-    for n in range(minimisers.REMEMBERED + 3):
+    for n in range(minimisers.SEARCHES_REMEMBERED + 3):
         global_minimisers(
             COSTS["quadratic"](name="m", cost="quadratic", minimum=[n], curvature=[[1]]).build(), np.zeros(1)
         )
-    assert len(minimisers._answers) == minimisers.REMEMBERED
+    assert len(minimisers._answers) == minimisers.SEARCHES_REMEMBERED
 
 
 def test_data_far_outside_the_prior_are_reached() -> None:
@@ -360,3 +360,17 @@ def test_the_wells_hold_every_local_minimum() -> None:
     np.testing.assert_allclose(sorted(found.wells[:, 0]), [-3.0, 3.0], atol=1e-2)
     assert (np.diff(found.depths) >= 0).all()
     assert found.depths[0] == pytest.approx(found.value, abs=1e-8)
+
+
+CANCELLING = "(a - b)^4 + 1e-4*(a + b)^2 - a"  # its minimum: a - b = 1/2, a + b = 2500, but for 0.1 %
+
+
+def test_ends_that_differ_by_rounding_are_one_well() -> None:
+    found = global_minimisers(polynomial(CANCELLING), np.array([1.266e6, -8.23e5]))
+    assert found.settled
+    assert found.points == pytest.approx(np.array([[1250.25, 1249.75]]), abs=0.05)
+
+
+def test_a_cost_that_is_all_rounding_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"cannot be told from its rounding errors at .*start closer"):
+        global_minimisers(polynomial(CANCELLING), np.array([2.841e6, 1.807e6]))

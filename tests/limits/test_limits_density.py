@@ -369,11 +369,11 @@ def test_what_is_out_of_scope_names_what_to_use_instead() -> None:
     for tool in (density, algorithm_density):
         for scenario, sampler, words in (
             (three, "classical", "N = 3.*use coupled"),
-            (moving, "a", "hessian sampler, which moves its S; use coupled"),
-            (random, "r", "random S.*use coupled"),
-            (scheduled, "classical", "schedule.*use tracker.run"),
-            (shocked, "classical", "interventions.*use tracker.run"),
-            (b, "nobody", "'nobody' is not in the scenario"),
+            (moving, "a", "hessian moves it: use limits.coupled"),
+            (random, "r", 'skew = "random" is drawn for each trial.*give a matrix'),
+            (scheduled, "classical", "schedule.*simulate with tracker.run"),
+            (shocked, "classical", "interventions.*simulate with tracker.run"),
+            (b, "nobody", "'nobody' is none of the scenario's"),
         ):
             with pytest.raises(ValueError, match=words):
                 tool(scenario, sampler, [1])

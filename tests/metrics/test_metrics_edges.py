@@ -12,7 +12,7 @@ from tracker.metrics.after_switch import compare_waits, pooled_mean
 from tracker.metrics.averages import Average
 from tracker.metrics.effective_size import effective_draws
 from tracker.metrics.paired import gap_closed, ratio_of_averages
-from tracker.metrics.recovery import median_of, others, recovery
+from tracker.metrics.recovery import median_of, recovery, waits_of_switches_out
 
 EDGES = np.arange(41)
 
@@ -39,7 +39,7 @@ def test_a_mode_that_few_trials_met_has_no_interval():
 def test_a_wait_that_is_cut_off_at_once_is_one():
     """At age 0 theta was outside, and then the mode changed again: not counted with those that stood inside already."""
     both = counts([0, 0, 4], [0])
-    assert others(both).tolist() == counts([4], [0]).tolist()
+    assert waits_of_switches_out(both).tolist() == counts([4], [0]).tolist()
     found, _ = recovery(np.array([[both]] * 5), EDGES)
     assert (found.already, found.switches, found.censored) == (0.5, 10, 0.5)
 

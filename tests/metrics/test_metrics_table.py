@@ -12,7 +12,7 @@ from worlds import bowls
 
 import tracker
 from tracker.cli.run import print_summary
-from tracker.cli.sweep import described, print_results
+from tracker.cli.sweep import print_results, sweep_as_json
 from tracker.metrics.measured_run import MeasuredRun
 from tracker.metrics.table import METRICS, Metric
 from tracker.reports import run_page, run_vs_run, sampler_vs_sampler
@@ -20,7 +20,7 @@ from tracker.reports.fail_conditions import failures, parse_condition
 from tracker.reports.run_view import View
 from tracker.reports.sweep_page import sweep_exhibits
 from tracker.runs import Sweep, axes_of, points_of
-from tracker.runs.sweep_running import ended
+from tracker.runs.sweep_result import outcome_of_run
 
 WORLD = bowls()
 SWEPT = WORLD.replace(sweep={"chain.alpha": [0.05, 0.1]})
@@ -58,7 +58,7 @@ def sweep() -> Sweep:
     with pytest.MonkeyPatch.context() as patch:
         for metric in (ADDED, TIME):
             patch.setitem(METRICS, metric.key, metric)
-        outcomes = tuple(ended(point, interpreted(point.scenario)) for point in points_of(SWEPT))
+        outcomes = tuple(outcome_of_run(point, interpreted(point.scenario)) for point in points_of(SWEPT))
         found = Sweep(SWEPT, axes_of(SWEPT), outcomes)
         assert "largest_error" in found.dataset
         return found
@@ -141,7 +141,7 @@ def test_a_sweep_knows_it(sweep: Sweep, capsys: pytest.CaptureFixture[str]) -> N
     assert {"largest-error", "twin"} <= set(keys)
     print_results(sweep, "largest_error")
     assert "bowls: largest error" in capsys.readouterr().out
-    assert "largest_error" in described(sweep, "largest_error", None)["points"][0]["samplers"][0]
+    assert "largest_error" in sweep_as_json(sweep, "largest_error", None)["points"][0]["samplers"][0]
 
 
 def test_the_help_knows_it_and_stays_quick() -> None:

@@ -8,7 +8,7 @@ from worlds import shipped
 
 import tracker
 from tracker import references
-from tracker.autocorrelation import autocovariance, mixing
+from tracker.autocorrelation import autocovariance, estimate_mixing
 from tracker.costs.facts import label_exchange
 from tracker.references.metropolis_hastings import target
 from tracker.references.simulation_based_calibration import TESTS, quantities
@@ -33,7 +33,7 @@ def test_metropolis_hastings_finds_the_exact_law(scenario: tracker.Scenario, dra
     # second moments, with the autocorrelation time of the squares
     squares = (drawn.theta - law.mean) ** 2
     for d in range(N):
-        stderr = squares[:, :, d].std() / np.sqrt(mixing(squares[:, :, d]).effective_size)
+        stderr = squares[:, :, d].std() / np.sqrt(estimate_mixing(squares[:, :, d]).effective_size)
         assert abs(squares[:, :, d].mean() - law.covariance[d, d]) < SIGMAS * stderr
 
 
@@ -41,7 +41,7 @@ def test_another_temperature_is_noticed():
     """Control: draws at beta = 0.8 have a variance that the exact law at beta = 1 does not allow."""
     law, hot = references.posterior(ONE), references.metropolis(ONE, beta=0.8, draws=20_000, seed=4)
     squares = (hot.theta[:, :, 0] - law.mean[0]) ** 2
-    stderr = squares.std() / np.sqrt(mixing(squares).effective_size)
+    stderr = squares.std() / np.sqrt(estimate_mixing(squares).effective_size)
     assert squares.mean() - law.covariance[0, 0] > SIGMAS * stderr
     np.testing.assert_allclose(hot.mean, references.posterior(ONE, beta=0.8).mean, atol=SIGMAS * hot.stderr.max())
 
@@ -88,7 +88,7 @@ def test_autocorrelation_time_of_a_first_order_process():
         x[:, 0] = noise[:, 0] / np.sqrt(1 - rho**2)
         for t in range(1, x.shape[1]):
             x[:, t] = rho * x[:, t - 1] + noise[:, t]
-        found, wanted = mixing(x), (1 + rho) / (1 - rho)
+        found, wanted = estimate_mixing(x), (1 + rho) / (1 - rho)
         stderr = wanted * np.sqrt(2 * (2 * found.window + 1) / x.size)
         assert abs(found.time - wanted) < SIGMAS * stderr
         assert found.effective_size == pytest.approx(x.size / found.time)
@@ -99,14 +99,14 @@ def test_autocovariance_is_the_plain_sum():
     centred = x - x.mean()
     wanted = [sum(np.dot(row[: 17 - t], row[t:]) for row in centred) / (3 * 17) for t in range(17)]
     np.testing.assert_allclose(autocovariance(x), wanted, atol=1e-12)
-    assert np.isnan(mixing(np.ones(10)).time)
+    assert np.isnan(estimate_mixing(np.ones(10)).time)
 
 
 def test_chains_in_different_places_count_as_correlated():
     x = np.random.default_rng(0).standard_normal((2, 5000))
-    assert mixing(x).effective_size > 5000
+    assert estimate_mixing(x).effective_size > 5000
     x[1] += 3.0
-    assert mixing(x).effective_size < 200
+    assert estimate_mixing(x).effective_size < 200
 
 
 def quadrupled(cost):

@@ -18,7 +18,7 @@ from worlds import ROOT, SCENARIOS
 
 import tracker
 from tracker.costs.minimise.search import Minimisers
-from tracker.reports.exhibit import Answer, Exhibit, Listing, Omitted, Section, Shown, Table, Verdict
+from tracker.reports.exhibit import Answer, Exhibit, Listing, Omitted, Section, Shown, Table, VerdictBox
 from tracker.reports.exhibits import diagnostics
 from tracker.reports.figure_files import FORMATS, figure_bytes
 from tracker.reports.figure_style import COLOURS, INK, MODES, MUTED, figure, legend, looks
@@ -272,7 +272,7 @@ def test_hostile_strings_anywhere_in_a_page_stay_text(one: str) -> None:
         Shown(one, table),
         Listing(one, one, folded=True),
     )
-    box = Verdict((one,), (Answer(one, one, one, "good"),))
+    box = VerdictBox((one,), (Answer(one, one, one, "good"),))
     text = render(one, one, [Section(one, (one,), items)] * 1, box)
     assert one in "".join(assert_harmless(text).words)
 

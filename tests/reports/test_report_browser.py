@@ -24,7 +24,7 @@ from interpreting import interpreted
 from test_sweep_page import swept, times
 from worlds import ROOT, plane
 
-from tracker.reports.exhibit import Answer, Exhibit, Listing, Omitted, Section, Shown, Table, Verdict
+from tracker.reports.exhibit import Answer, Exhibit, Listing, Omitted, Section, Shown, Table, VerdictBox
 from tracker.reports.figure_style import figure
 from tracker.reports.html_page import render
 from tracker.reports.run_page import report
@@ -125,7 +125,7 @@ def sample_page() -> str:
         Shown("A table.", wide),
         Listing("A text", "x = 1  # " + "long " * 100),
     )
-    box = Verdict(("a" * 200,), (Answer("Did it?", "yes", "It did. " * 20, "good"),))
+    box = VerdictBox(("a" * 200,), (Answer("Did it?", "yes", "It did. " * 20, "good"),))
     return render("a-name-" + "x" * 57, "Sub. " * 30, [Section("Part", ("Text. " * 20,), items)] * 1, box)
 
 

@@ -27,7 +27,7 @@ from tracker.reports.figure_style import (
     figure,
     legend,
     names_below,
-    shortened,
+    shorten,
     without_warnings,
 )
 from tracker.reports.run_page import exhibits, report
@@ -203,7 +203,7 @@ def test_slanted_names_are_apart_where_level_ones_are_not(angle: int) -> None:
     ],
 )
 def test_shortened_names_stay_distinct(names: list[str]) -> None:
-    found = shortened(names)
+    found = shorten(names)
     assert len(set(found)) == len(names)
     assert max(map(len, found)) <= LONGEST_NAME
     for name, short in zip(names, found, strict=True):
@@ -212,15 +212,15 @@ def test_shortened_names_stay_distinct(names: list[str]) -> None:
 
 def test_names_that_nothing_short_tells_apart_are_numbered() -> None:
     names = [f"{'x' * n}y{'x' * (63 - n)}" for n in range(64)]
-    found = shortened(names)
+    found = shorten(names)
     assert len(set(found)) == 64
     assert found[5].endswith("…6")
 
 
 def test_names_are_cut_in_the_middle_and_short_ones_not_at_all() -> None:
-    assert shortened(["a-rather-long-mode-name-number-07", "short"]) == ["a-rather-lo…me-number-07", "short"]
-    assert shortened(["twice-the-same-name-is-no-trouble"] * 2) == ["twice-the-s…s-no-trouble"] * 2
-    assert shortened([]) == []
+    assert shorten(["a-rather-long-mode-name-number-07", "short"]) == ["a-rather-lo…me-number-07", "short"]
+    assert shorten(["twice-the-same-name-is-no-trouble"] * 2) == ["twice-the-s…s-no-trouble"] * 2
+    assert shorten([]) == []
 
 
 def test_a_legend_has_as_many_columns_as_fit() -> None:

@@ -392,7 +392,7 @@ def test_visits_survive_each_step_of_a_bin() -> None:
     edges = np.array([1, 2, 4, 8])
     at_risk, exits = np.array([[40, 60, 100, 7]]), np.array([[10, 10, 10, 2]])
     counts = DwellCounts(edges, np.zeros((1, 1), int), np.zeros(1, int), exits, at_risk)
-    ages, alive = dwells.survival(counts, 0)
+    ages, alive = dwells.survival_of_dwells(counts, 0)
     assert ages.tolist() == [1, 3, 7]
     wanted = [3 / 4, 3 / 4 * (5 / 6) ** 2, 3 / 4 * (5 / 6) ** 2 * (9 / 10) ** 4]
     np.testing.assert_allclose(alive, wanted, rtol=IDENTITY)

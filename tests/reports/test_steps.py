@@ -164,7 +164,7 @@ def test_own_best_steps_name_the_sampler_with_the_least_error() -> None:
 
 def test_a_best_step_that_is_refused_has_its_reason(copies: tracker.Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> None:
-        raise ValueError("best_step: the error still falls at epsilon = 1e-9, so that no step is the best")
+        raise ValueError("the error still falls at epsilon = 1e-9, so that no step is the best")
 
     monkeypatch.setattr("tracker.limits.best_constant_step.best_step", refuse)
     monkeypatch.setattr("tracker.limits.best_step", refuse, raising=False)
@@ -234,7 +234,7 @@ def curve(name: str, at: dict[str, Any]) -> float:
 
 def test_each_sampler_is_tuned_on_its_own_axis() -> None:
     sweep = swept(curve, {"samplers.*.epsilon": [0.01, 0.02, 0.04]})
-    first, second = tuning.tuning(sweep)
+    first, second = tuning.best_steps(sweep)
     assert (first.best.sampler, first.best.epsilon, first.own) == ("skewed", 0.01, None)
     assert (second.best.sampler, second.best.epsilon) == ("plain", 0.04)
     assert (first.reference, second.tried, second.at_an_end) == ("skewed", (0.01, 0.02, 0.04), True)
@@ -251,7 +251,7 @@ def test_each_sampler_is_tuned_on_its_own_axis() -> None:
     assert row["best step"] == "0.04 (of 3, at an end)"
     assert row["at the same step"] == "ε = 0.01: 2 [2, 2]; ε = 0.04: 0.600 [0.600, 0.600]"
     assert "Each sampler at its own best step" in sweep_report(sweep)
-    assert tuning.tuning(swept(lambda *_: 1.0, {"chain.alpha": [0.001, 0.002]})) == ()
+    assert tuning.best_steps(swept(lambda *_: 1.0, {"chain.alpha": [0.001, 0.002]})) == ()
 
 
 def test_axes_of_one_sampler_each_are_tuned_apart() -> None:
@@ -263,7 +263,7 @@ def test_axes_of_one_sampler_each_are_tuned_apart() -> None:
         best = {"skewed": 0.02, "plain": 0.04}[name]
         return 1.0 + abs(at[f"samplers.{name}.epsilon"] - best)
 
-    first, second = tuning.tuning(swept(level, axes))
+    first, second = tuning.best_steps(swept(level, axes))
     assert (first.best.epsilon, second.best.epsilon, second.at_an_end) == (0.02, 0.04, False)
     assert second.same == ()  # no step in common
     assert tuning.cells(second)[5] == "no step in common"
@@ -283,7 +283,7 @@ def test_intervals_allow_for_the_choice() -> None:
         return curve(name, at) * noise[("skewed", "plain").index(name), n]
 
     sweep = swept(level, {"samplers.*.epsilon": steps})
-    first, second = tuning.tuning(sweep)
+    first, second = tuning.best_steps(sweep)
     errors = [row.best.errors for row in (first, second)]
     assert errors[0] is not None
     assert errors[1] is not None
@@ -309,7 +309,7 @@ def test_per_gradient_meets_the_chain_that_runs_on() -> None:
 
     axes = {"chain.alpha": [0.001, 0.002, 0.003], "samplers.*.epsilon": [0.01, 0.02]}
     sweep = swept(level, axes, gradients={"plain": 2})
-    rows = {tuning.where(row.world): row for row in tuning.tuning(sweep) if row.best.sampler == "plain"}
+    rows = {tuning.where(row.world): row for row in tuning.best_steps(sweep) if row.best.sampler == "plain"}
     one = rows["chain.alpha = 0.001"]
     assert one.per_gradient is not None
     assert one.own is not None
@@ -319,7 +319,7 @@ def test_per_gradient_meets_the_chain_that_runs_on() -> None:
     two = rows["chain.alpha = 0.002"]
     assert (two.per_gradient, two.needs) == (None, (0.004,))
     assert "needs chain.alpha = 0.004" in tuning.cells(two)
-    line = next(row for row in tuning.described([two]))
+    line = next(row for row in tuning.rows_as_json([two]))
     assert line["per_gradient"] is None
     assert line["per_gradient_needs_alpha"] == [0.004]
 
@@ -333,7 +333,7 @@ def test_per_gradient_two_that_take_two_each_stand_where_the_chain_ran_on() -> N
 
     axes = {"chain.alpha": [0.001, 0.002], "samplers.*.epsilon": [0.01, 0.02]}
     for gradients, wanted in ((1, 1.2 / 1.1), (2, 1.4 / 1.2)):
-        rows = tuning.tuning(swept(level, axes, gradients={"plain": gradients, "skewed": gradients}))
+        rows = tuning.best_steps(swept(level, axes, gradients={"plain": gradients, "skewed": gradients}))
         first = next(row for row in rows if row.best.sampler == "plain")
         assert first.per_gradient is not None
         assert first.per_gradient.estimate == pytest.approx(wanted)
@@ -343,11 +343,11 @@ def test_the_json_and_the_terminal_of_a_sweep_hold_the_tuning(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from tracker.cli.printing import console
-    from tracker.cli.sweep import described
+    from tracker.cli.sweep import sweep_as_json
     from tracker.cli.sweep_printing import print_tuning, tuning_of
 
     sweep = swept(curve, {"samplers.*.epsilon": [0.01, 0.02, 0.04]})
-    rows = described(sweep, "tracking_error", None)["tuning"]
+    rows = sweep_as_json(sweep, "tracking_error", None)["tuning"]
     assert [(row["sampler"], row["best_step"], row["reference"]) for row in rows] == [
         ("skewed", 0.01, None),
         ("plain", 0.04, "skewed"),
@@ -389,7 +389,7 @@ def test_the_numbers_of_a_sweep_are_those_of_its_arrays(tmp_path: Path, monkeypa
         assert outcome.summary["chain"]["switches"] == (np.diff(mode, axis=1) != 0).sum()
         ratio = data["ratio"].sel({"chain.alpha": alpha, "samplers.*.epsilon": epsilon}).values
         np.testing.assert_allclose(ratio[:2], alpha / epsilon, rtol=1e-12)
-    best = {(row.best.sampler, tuning.where(row.world)): row for row in tuning.tuning(sweep, "mean_square_error")}
+    best = {(row.best.sampler, tuning.where(row.world)): row for row in tuning.best_steps(sweep, "mean_square_error")}
     values = data["mean_square_error"].sel({"sampler": "quick", "chain.alpha": 0.1})
     row = best["quick", "chain.alpha = 0.1"]
     assert row.best.epsilon == float(values["samplers.*.epsilon"][int(np.argmin(values.values))])

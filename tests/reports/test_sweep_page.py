@@ -19,13 +19,13 @@ from tracker import limits
 from tracker.cli import app
 from tracker.cli.sweep_checks import sweep_cost
 from tracker.reports.best_of_sweep import contests
-from tracker.reports.exhibit import Exhibit, Omitted, Verdict
+from tracker.reports.exhibit import Exhibit, Omitted, VerdictBox
 from tracker.reports.sweep_page import points_table, sweep_exhibits, sweep_report
 from tracker.reports.sweep_theory import exact_errors
 from tracker.reports.sweep_verdict import sweep_verdict
 from tracker.runs import Sweep, axes_of, points_of, sweep_running
-from tracker.runs.sweep_running import Outcome
-from tracker.scenario import predicted_cost
+from tracker.runs.forecast import predicted_cost
+from tracker.runs.sweep_result import Outcome
 
 TRIALS = 20
 EXAMPLE = shipped("example_a")
@@ -92,7 +92,7 @@ def times(**levels: float) -> Any:
     return lambda name, _: {"frozen": 2.0, "oracle": 0.0}.get(name, levels.get(name, 1.0))
 
 
-def box(sweep: Sweep) -> Verdict:
+def box(sweep: Sweep) -> VerdictBox:
     return sweep_verdict(sweep, contests(sweep))
 
 

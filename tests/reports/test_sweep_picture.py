@@ -12,7 +12,7 @@ from tracker.reports.figure_files import figure_bytes
 from tracker.reports.sweep_axes import is_geometric
 from tracker.reports.sweep_figures import sweep_exhibit
 from tracker.runs import Sweep, axes_of, points_of
-from tracker.runs.sweep_running import Outcome
+from tracker.runs.sweep_result import Outcome
 
 BASE = shipped("example_a")
 NAMES = ("skewed", "frozen", "oracle")

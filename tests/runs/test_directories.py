@@ -30,7 +30,7 @@ from tracker.engine.simulate import Snapshot, empty_ledger, prepare, simulate
 from tracker.regular_files import NotRegular, read_regular
 from tracker.runs import CorruptRun, RunExists, checkpoints, csv_and_arviz, page_seals
 from tracker.runs.array_shapes import shapes_in, shapes_of
-from tracker.runs.lock_file import Holder, locked
+from tracker.runs.lock_file import Holder, hold_lock
 from tracker.runs.manifest import LARGEST_MANIFEST, MOST_SHARDS_OF_A_RUN, Manifest
 
 SHORT = ("trials=6", "steps=400", "record_every=20", "burn_in=50", "chain.alpha=0.02", 'chain.initial="stationary"')
@@ -429,6 +429,6 @@ def test_a_cell_is_no_formula(finished: Path, tmp_path: Path) -> None:
 def test_a_lock_that_no_run_wrote_is_left_alone(tmp_path: Path) -> None:
     for content in (b"", b"mine\n", b"{}", b'{"host": "a", "pid": 1e30, "since": ""}', b"[" * 9000):
         (tmp_path / "lock").write_bytes(content)
-        with pytest.raises(CorruptRun, match="lock was not written by a run"), locked(tmp_path):
+        with pytest.raises(CorruptRun, match="lock was not written by a run"), hold_lock(tmp_path):
             pass
         assert (tmp_path / "lock").read_bytes() == content

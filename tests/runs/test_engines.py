@@ -87,9 +87,9 @@ def test_what_cannot_be_sent_is_said() -> None:
     with pytest.raises(ValueError, match=r"cannot be sent to other processes .* use threads"):
         workers.pack(problem)
     with pytest.raises(workers.OtherProgram, match="install the same version"):
-        workers.work(workers.Payload(b"", "another"), workers.Task(0, 0, 1, None))
+        workers.work(workers.PackedProblem(b"", "another"), workers.Task(0, 0, 1, None))
     with pytest.raises(ValueError, match="engine: 'gpu' is none of threads"):
-        executors.engine_of(problem, None, "gpu", 1)
+        executors.executor_of(problem, None, "gpu", 1)
 
 
 @pytest.fixture

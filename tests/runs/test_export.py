@@ -194,9 +194,9 @@ def test_the_file_is_what_xarray_writes(name: str, tmp_path: Path) -> None:
 def test_a_shard_is_a_npz_file_of_its_arrays_and_nothing_else() -> None:
     """With every numpy: the reader refuses whatever else stands there, and a resume would compute everything again."""
     arrays = {"reached": np.arange(3), "theta": np.linspace(0.0, 1.0, 6).reshape(2, 3), "none": np.zeros((0, 2))}
-    with np.load(io.BytesIO(npz.packed(arrays)), allow_pickle=False) as found:
+    with np.load(io.BytesIO(npz.pack_arrays(arrays)), allow_pickle=False) as found:
         assert list(found) == list(arrays)
         for name, array in arrays.items():
             np.testing.assert_array_equal(found[name], array)
     with pytest.raises(ValueError, match="allow_pickle"):
-        npz.packed({"objects": np.array([{}])})
+        npz.pack_arrays({"objects": np.array([{}])})

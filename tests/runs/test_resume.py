@@ -42,12 +42,13 @@ from tracker.runs import (
     run_trials,
 )
 from tracker.runs import resume_preview as kept
-from tracker.runs.lock_file import LOCK, holder_of, living_holder, locked
+from tracker.runs.lock_file import LOCK, hold_lock, holder_of, living_holder
 from tracker.runs.manifest import Manifest, read_journal
-from tracker.runs.run_directory import RunDirectory, Stored
+from tracker.runs.resuming import Stored
+from tracker.runs.run_directory import RunDirectory
 from tracker.runs.run_errors import FailedShard
 from tracker.runs.run_status import status_of
-from tracker.runs.shard_schedule import Schedule
+from tracker.runs.shard_schedule import ShardSchedule
 from tracker.runs.workers import Task
 
 SHORT = ("trials=6", "steps=400", "record_every=20", "burn_in=50", "chain.alpha=0.02", 'chain.initial="stationary"')
@@ -61,7 +62,7 @@ FINISHED = ["manifest.json", "result.nc", "scenario.toml", "summary.json"]
 def no_signs_of_life() -> Iterator[None]:
     """They come by the clock, and steps to the disk are counted here."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_trials, "SECONDS_BETWEEN_SIGNS", 1e9)
+        patch.setattr(run_trials, "SECONDS_BETWEEN_SIGNS_OF_LIFE", 1e9)
         yield
 
 
@@ -193,7 +194,7 @@ def test_a_new_comment_is_no_other_scenario(tmp_path: Path, expected: str) -> No
 
 def test_a_second_writer_is_told_who_the_first_is(broken_off: Path, tmp_path: Path) -> None:
     path = copy_of(broken_off, tmp_path)
-    with locked(path):
+    with hold_lock(path):
         holder = living_holder(path)
         assert holder is not None
         assert holder.pid == os.getpid()
@@ -201,7 +202,7 @@ def test_a_second_writer_is_told_who_the_first_is(broken_off: Path, tmp_path: Pa
         for way in ({"resume": True}, {"replace": True}, {}):
             with pytest.raises(RunLocked, match=re.escape(f"process {os.getpid()} on {holder.host}")):
                 tracker.run(SCENARIO, path, **way)
-        with pytest.raises(RunLocked), locked(path):
+        with pytest.raises(RunLocked), hold_lock(path):
             pass
     assert living_holder(path) is None
     assert names(path) == names(broken_off)
@@ -216,7 +217,7 @@ def test_a_lock_that_its_holder_left_does_not_count(broken_off: Path, expected: 
     # killed before the manifest was there: its lock, which nobody holds, and a half file are known as a run's
     early = tmp_path / "early"
     early.mkdir()
-    with locked(early):
+    with hold_lock(early):
         left = (early / LOCK).read_bytes()
     (early / LOCK).write_bytes(left)
     (early / ".manifest.json.0123456789ab.tmp").write_text("half a file")
@@ -493,8 +494,8 @@ def test_damaged_shards_are_moved_aside_and_computed_again(broken_off: Path, exp
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots as often as can be, of blocks as short as can be."""
-    monkeypatch.setattr(checkpoints, "EVERY_SECONDS", -1.0)
-    monkeypatch.setattr(checkpoints, "WORTH_KEEPING", -1.0)
+    monkeypatch.setattr(checkpoints, "SECONDS_BETWEEN_SNAPSHOTS", -1.0)
+    monkeypatch.setattr(checkpoints, "SECONDS_WORTH_KEEPING", -1.0)
     monkeypatch.setattr(blocks, "FIRST_BLOCK", 1)
     monkeypatch.setattr(blocks, "BLOCK_SECONDS", 1e-9)
 
@@ -608,7 +609,7 @@ def test_what_a_snapshot_holds_is_no_progress_of_this_process(
         return whole(problem, trials, add, *rest)
 
     monkeypatch.setattr(executors, "simulate", waits)
-    monkeypatch.setattr(run_trials, "SECONDS_BETWEEN_SIGNS", 0.1)
+    monkeypatch.setattr(run_trials, "SECONDS_BETWEEN_SIGNS_OF_LIFE", 0.1)
     told, signs = list[float](), list[tuple[float, ...]]()
     monkeypatch.setattr(RunDirectory, "tell_progress", lambda _, *sign: signs.append(sign[:3]))
 
@@ -704,7 +705,7 @@ def test_a_broken_pool_is_rebuilt_and_only_the_guilty_are_left_out(
     pool, notices = Pool(deadly, breaks), list[str]()
     kept: list[int] = []
     tasks = [Task(n, n, n + 1, None) for n in range(10)]
-    schedule = Schedule(pool, tasks, lambda task, _: kept.append(task.shard), notices.append)
+    schedule = ShardSchedule(pool, tasks, lambda task, _: kept.append(task.shard), notices.append)
     schedule.run(lambda _: None)
     assert sorted(kept) == sorted(set(range(10)) - set(left_out))
     assert sorted(shard.first for shard in schedule.failed) == left_out
@@ -713,7 +714,7 @@ def test_a_broken_pool_is_rebuilt_and_only_the_guilty_are_left_out(
 
 def test_a_machine_that_breaks_every_pool_is_given_up() -> None:
     pool, notices = Pool(set(range(100))), list[str]()
-    schedule = Schedule(pool, [Task(n, n, n + 1, None) for n in range(100)], lambda *_: None, notices.append)
+    schedule = ShardSchedule(pool, [Task(n, n, n + 1, None) for n in range(100)], lambda *_: None, notices.append)
     schedule.run(lambda _: None)
     assert len(schedule.failed) == 100
     assert pool.rebuilt <= 10
@@ -768,7 +769,7 @@ def test_status_of_a_run_in_every_state(broken_off: Path, expected: str, tmp_pat
     assert said[:2] == ["example-a: resumable", "50 % done, 3 of 6 trials kept (3 of 6 shards)"]
     assert said[2] == f"to continue: tracker run {path}/scenario.toml --out {path} --resume"
     command = said[2].partition("tracker ")[2].split()
-    with locked(path):
+    with hold_lock(path):
         RunDirectory(path, print).tell_progress(60.0, 50.0, 100.0, time.time() - 5.0)
         status = status_of(path)
         said = CliRunner().invoke(app, ["status", str(path)]).stdout.splitlines()
@@ -795,7 +796,7 @@ def test_a_run_that_is_not_finished_is_not_read_and_says_who_finishes_it(
 ) -> None:
     path = copy_of(broken_off, tmp_path)
     arguments = [command[0], str(path), *command[1:]]
-    with locked(path):
+    with hold_lock(path):
         busy = CliRunner().invoke(app, arguments)
         assert f"it is being written by {living_holder(path)}\n" in busy.stderr
     idle = CliRunner().invoke(app, arguments)
@@ -820,12 +821,12 @@ def test_status_counts_only_what_a_resume_would_trust(broken_off: Path, tmp_path
     computed: list[float] = []
     tracker.run(SCENARIO, path, 1, resume=True, notice=str, progress=lambda done, of, _: computed.append(done / of))
     assert next(part for part in computed if part) == found.part
-    with locked(path):
+    with hold_lock(path):
         assert status_of(path).part == 1.0
 
 
 def test_status_reads_much_only_when_asked(broken_off: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "CHEAP", 10.0)
+    monkeypatch.setattr(kept, "MOST_BYTES_VERIFIED_UNASKED", 10.0)
     assert status_of(broken_off).verified is False
     assert "--verify reads them" in CliRunner().invoke(app, ["status", str(broken_off)]).stdout
     assert json.loads(CliRunner().invoke(app, ["status", str(broken_off), "--verify", "--json"]).stdout)["verified"]

@@ -20,7 +20,7 @@ import tracker
 from tracker.cli import app
 from tracker.engine.arrays import ARRAYS
 from tracker.runs import CorruptRun, RunExists, atomic_files, netcdf, open_run, run_trials
-from tracker.runs.manifest import opened, sealed
+from tracker.runs.manifest import open_sealed, seal
 from tracker.scenario import toml_text, with_settings
 
 # compiled; test_shipped_scenarios runs all of them in the interpreter
@@ -176,8 +176,8 @@ def test_a_later_format_is_refused_by_name(finished: tracker.Run, tmp_path: Path
     assert finished.path is not None
     shutil.copytree(finished.path, tmp_path / "run")
     file = tmp_path / "run" / "manifest.json"
-    table = opened(file.read_bytes(), "manifest", indent=2)
-    file.write_bytes(sealed({**table, "format": 2, "something": "new"}, "manifest", indent=2))
+    table = open_sealed(file.read_bytes(), "manifest", indent=2)
+    file.write_bytes(seal({**table, "format": 2, "something": "new"}, "manifest", indent=2))
     with pytest.raises(CorruptRun, match="it has format 2, and this program reads formats up to 1"):
         open_run(tmp_path / "run")
 

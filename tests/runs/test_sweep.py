@@ -23,8 +23,8 @@ from worlds import ROOT, SCENARIOS
 
 import tracker
 from tracker.cli import app
-from tracker.runs import axes_of, points_of, sweep_running
-from tracker.runs.lock_file import living_holder, locked
+from tracker.runs import axes_of, points_of, sweep_directory, sweep_running
+from tracker.runs.lock_file import hold_lock, living_holder
 from tracker.runs.run_directory import RunDirectory
 from tracker.scenario import with_settings
 
@@ -261,6 +261,21 @@ def test_a_killed_sweep_is_resumed_without_computing_again(done: tuple[Path, Any
         assert one.identical(other)
 
 
+def test_a_sweep_killed_before_its_scenario_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    scenario = small(chain__alpha=[0.01, 0.02])
+    out = tmp_path / "swept"
+    with monkeypatch.context() as patch:
+        patch.setattr(sweep_directory, "write_scenario", killed)
+        with pytest.raises(KeyboardInterrupt):
+            tracker.sweep(scenario, out)
+    assert not (out / "scenario.toml").exists()
+    tracker.sweep(scenario, out, resume=True)
+    assert (out / "scenario.toml").read_text() == scenario.toml()
+
+
 def test_ctrl_c_tells_the_command_that_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.toml").write_text(small(chain__alpha=[0.01, 0.02, 0.03]).toml())
     whole = sweep_running.run
@@ -410,7 +425,7 @@ def test_status_of_a_sweep_that_is_under_way_and_of_one_that_was_broken_off(
     again = lines[-1].removeprefix("to continue: tracker ")
     assert shlex.split(again) == ["sweep", f"{out}/scenario.toml", "--out", str(out), "--resume"]
     assert f"not finished; tracker {again} finishes it" in invoke("report", out).stderr
-    with locked(out):
+    with hold_lock(out):
         assert f"the sweep is not finished: it is being written by {living_holder(out)}" in invoke("report", out).stderr
     assert invoke(*shlex.split(again)).exit_code == 5  # points 0 and 1 diverge
     alone = tracker.sweep(scenario, executor=1)
@@ -428,7 +443,7 @@ def test_status_checks_every_point_of_a_sweep(tmp_path: Path, monkeypatch: pytes
     assert (code, facts["unusable"]) == (7, [name])
     assert lines[-1].startswith(f"{out}: damaged: {name}; tracker sweep {out}/scenario.toml --out {out} --resume ")
     with monkeypatch.context() as patch:
-        patch.setattr("tracker.runs.resume_preview.CHEAP", 10.0)
+        patch.setattr("tracker.runs.resume_preview.MOST_BYTES_VERIFIED_UNASKED", 10.0)
         code, lines, facts = said(out)
         assert (code, facts["verified"], "--verify reads them" in lines[-1]) == (0, False, True)
         assert said(out, "--verify")[0] == 7

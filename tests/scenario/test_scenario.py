@@ -17,8 +17,8 @@ from worlds import SCENARIOS, shipped
 from tracker import skew
 from tracker.costs.base import gradient, value
 from tracker.costs.minimise.descent import expected_hessian
+from tracker.runs.forecast import ResourceLimits, array_bytes, predicted_cost, refusals
 from tracker.scenario import (
-    Limits,
     Mode,
     Scenario,
     ScenarioError,
@@ -26,8 +26,6 @@ from tracker.scenario import (
     initial_law,
     load,
     parse,
-    predicted_cost,
-    refusals,
     regime,
     regimes,
     skew_matrix,
@@ -35,7 +33,6 @@ from tracker.scenario import (
     warnings,
     with_settings,
 )
-from tracker.scenario.forecast import arrays_of
 from tracker.scenario.step_warnings import least_limit
 from tracker.scenario.toml_text import written
 
@@ -434,10 +431,10 @@ def test_cost_grows_with_what_is_asked(scenario: Scenario) -> None:
     cost = predicted_cost(scenario)
     assert cost.steps == 3 * 5000 * 2
     more = predicted_cost(scenario.replace(trials=30))
-    assert arrays_of(scenario.replace(trials=30)).total == pytest.approx(10 * arrays_of(scenario).total)
-    assert more.memory > cost.memory > arrays_of(scenario).total
+    assert array_bytes(scenario.replace(trials=30)).held == 10 * array_bytes(scenario).held
+    assert more.memory > cost.memory > array_bytes(scenario).held
     assert more.disk > cost.disk > 0
-    assert more.disk_running > cost.disk_running > arrays_of(scenario).total
+    assert more.disk_running > cost.disk_running > array_bytes(scenario).held
     assert more.seconds > cost.seconds > 0
 
 
@@ -445,7 +442,7 @@ def test_limits_refuse_and_can_be_raised(scenario: Scenario) -> None:
     assert refusals(scenario) == []
     large = scenario.replace(trials=10**8, record_every=5000)
     assert refusals(large)[0].startswith("steps: 100000000 trials x 5000 steps x 2 samplers = 1e+12 is more than 1e+11")
-    assert refusals(large, Limits(max_steps=1e13, max_memory=1e14, max_disk=1e14)) == []
+    assert refusals(large, ResourceLimits(max_steps=1e13, max_memory=1e14, max_disk=1e14)) == []
 
 
 def test_a_target_far_smaller_than_what_temperature_does_is_warned_of() -> None:

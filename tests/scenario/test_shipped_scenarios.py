@@ -15,7 +15,8 @@ from worlds import SCENARIOS
 
 import tracker
 from tracker.cli.list import first_comment
-from tracker.scenario import build_modes, refusals, warnings
+from tracker.runs.forecast import refusals
+from tracker.scenario import build_modes, warnings
 
 FILES = sorted(SCENARIOS.glob("*.toml"))
 SHORT = ["trials=2", "steps=12", "burn_in=2", "record_every=6", "sweep={}"]

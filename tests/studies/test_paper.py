@@ -23,7 +23,7 @@ from studies.paper.numbers import (
 from studies.paper.page import SCENARIOS, SUBTITLE, TITLE, sections_of
 from tracker import references
 from tracker.metrics.paired import difference
-from tracker.reports.exhibit import Exhibit, Listing, Omitted, Section, Shown, Table, Verdict
+from tracker.reports.exhibit import Exhibit, Listing, Omitted, Section, Shown, Table, VerdictBox
 
 GALLERY = ROOT / "reports" / "gallery"
 
@@ -132,7 +132,7 @@ def test_metropolis_hastings_agrees_in_the_committed_numbers(numbers: Numbers):
 
 def test_the_page_in_the_repository_says_what_the_numbers_say(numbers: Numbers):
     grid = (np.arange(3.0), np.arange(3.0), -np.add.outer(np.arange(3.0), np.arange(3.0)))
-    verdict = Verdict((), tuple(claim.answer for claim in claims(numbers)))
+    verdict = VerdictBox((), tuple(claim.answer for claim in claims(numbers)))
     text = markdown.render(TITLE, SUBTITLE, sections_of(numbers, grid), verdict, SCENARIOS)
     assert (GALLERY / "paper.md").read_text(encoding="utf-8") == text
     page = (GALLERY / "paper.html").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ import os
 
 from tracker.cli import compare, export, limit, new, report, run, schema, signals, status, sweep, validate
 from tracker.cli import list as listing
-from tracker.cli.error_messages import guarded, open_closed_streams, spell_out
+from tracker.cli.error_messages import open_closed_streams, spell_out, with_exit_codes
 from tracker.cli.plain_warnings import warn_plainly
 from tracker.cli.program import app
 from tracker.cli.waiting_parent import watch_over_a_child
@@ -28,7 +28,7 @@ COMMANDS = (
     export.export,
 )  # fmt: skip  (in the order of the help)
 for command in COMMANDS:
-    app.command(command.__name__.rstrip("_"))(guarded(command))
+    app.command(command.__name__.rstrip("_"))(with_exit_codes(command))
 
 
 def main() -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from tracker.cli.directory_errors import read_from
 from tracker.cli.error_messages import CHECK, USAGE, Refused, say
 from tracker.cli.options import FinishedRun, Json, Plugins
 from tracker.cli.printing import console, number, print_json, print_table
-from tracker.cli.report import opened
 from tracker.formatting import counted
 from tracker.metrics.table import METRICS
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from tracker.metrics.paired import Paired
     from tracker.reports.run_vs_run import Change
+    from tracker.runs import Run
 
 
 def compare(
@@ -55,7 +56,7 @@ def compare(
 
     try:
         conditions = [parse_condition(text) for text in fail_if or ()]
-        one, two = opened(first, plugins or ()), opened(second, plugins or ())
+        one, two = _open(first, plugins), _open(second, plugins)
         changes = changes_between(one, two)
         failed = failures(changes, conditions)
     except NotPaired as error:
@@ -79,6 +80,13 @@ def compare(
         say(f"drawn: {out}")
     if failed:
         raise Refused(CHECK, *failed)
+
+
+def _open(folder: Path, plugins: Sequence[str] | None) -> Run:
+    from tracker.runs import open_run
+
+    with read_from(folder):
+        return open_run(folder, plugins=plugins or ())
 
 
 HEAD = ("sampler", "quantity", "first", "second", "ratio [95 %]", "difference [95 %]", "wins")

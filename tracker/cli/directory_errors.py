@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 @contextmanager
 def written_by(what: str, folder: Path, again: str) -> Iterator[None]:
     """Refuse in the user's words while ``what`` ("run" or "sweep") writes ``folder``; ``again`` is the command that continues it."""
-    from tracker.runs import CorruptRun, NothingComputed, RunDiffers, RunExists, RunLocked
+    from tracker.runs import NothingComputed, RunDiffers, RunExists, RunLocked
     from tracker.runs.workers import OtherProgram
 
     kept = f"what is finished is kept. Continue with: {again}"
     try:
-        yield
+        with read_from(folder):
+            yield
     except RunExists as found:
         foreign = f"no {what} wrote {found.names}, and nothing here is touched" if found.found else f"no {what}"
         ways = "--resume continues it, --replace overwrites it" if found.is_run else foreign
@@ -30,8 +31,6 @@ def written_by(what: str, folder: Path, again: str) -> Iterator[None]:
     except RunDiffers as found:
         head = f"{folder}: holds another {what}; --replace overwrites it, --out chooses another. It differs in"
         raise Refused(EXISTS, head, *(f"  {line}" for line in found.differences)) from None
-    except CorruptRun as found:
-        raise Refused(EXISTS, f"{folder}: {found.reason}") from None
     except NothingComputed as found:
         raise Refused(FAILED, str(found)) from None
     except ModuleNotFoundError as error:
@@ -45,6 +44,17 @@ def written_by(what: str, folder: Path, again: str) -> Iterator[None]:
     except OSError as error:
         begun = any((folder / name).exists() for name in ("manifest.json", "points.json"))
         raise Refused(USAGE, _place(error), *([kept] if begun else [])) from None
+
+
+@contextmanager
+def read_from(folder: Path) -> Iterator[None]:
+    """Refuse in the user's words while what is in ``folder`` is read."""
+    from tracker.runs import CorruptRun
+
+    try:
+        yield
+    except CorruptRun as found:
+        raise Refused(EXISTS, f"{folder}: {found.reason}") from None
 
 
 @contextmanager

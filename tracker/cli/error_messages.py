@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 P = ParamSpec("P")
-SPELT = {"±": "+-", "×": "x", "…": "..."}
+SPELLINGS = {"±": "+-", "×": "x", "…": "..."}
 
 DEFECT, USAGE, INVALID, REFUSED, FAILED, CHECK, EXISTS = range(1, 8)
 INTERRUPTED = signals.INTERRUPTED
@@ -41,7 +41,7 @@ def spell_out() -> None:
 def _spelt(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    return "".join(SPELT.get(letter, "?") for letter in error.object[error.start : error.end]), error.end
+    return "".join(SPELLINGS.get(letter, "?") for letter in error.object[error.start : error.end]), error.end
 
 
 def say(line: str) -> None:
@@ -58,7 +58,7 @@ class Refused(Exception):
         self.code, self.lines = code, lines
 
 
-def guarded(command: Callable[P, None]) -> Callable[P, None]:
+def with_exit_codes(command: Callable[P, None]) -> Callable[P, None]:
     """Turn what goes wrong in ``command`` into a line and an exit code."""
 
     @functools.wraps(command)

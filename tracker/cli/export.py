@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracker.cli.error_messages import EXISTS, USAGE, Refused
+from tracker.cli.directory_errors import read_from
+from tracker.cli.error_messages import USAGE, Refused
 from tracker.cli.options import FinishedRun, Plugins
 from tracker.formatting import counted
 
@@ -50,13 +51,11 @@ def export(
         raise Refused(USAGE, "nothing to write: give --csv DIR, --arviz FILE, or both")
     if arviz is not None and (not arviz.name or arviz.is_dir()):  # "" and "." are the folder where we are
         raise Refused(USAGE, f"--arviz: {str(arviz)!r} is no name of a file to write")
-    from tracker.runs import CorruptRun, open_run
+    from tracker.runs import open_run
     from tracker.runs.csv_and_arviz import to_csv
 
-    try:
+    with read_from(folder):
         run = open_run(folder, plugins=plugins or ())
-    except CorruptRun as error:
-        raise Refused(EXISTS, str(error)) from None
     if csv is not None:
         for file, rows in to_csv(run, csv):
             print(f"wrote {file}: {counted(rows, 'row')}")

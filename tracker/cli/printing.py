@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 WIDTH_OFF_TERMINAL = 10_000  # files and pipes wrap nothing
-ROUNDING = 1e-12  # of a mean: a smaller standard error is that of adding up
+LARGEST_ROUNDING_ERROR = 1e-12  # of a mean: a smaller standard error is that of adding up
 
 
 class _Console(Console):
@@ -58,7 +58,7 @@ def print_table(
         if Measurement.get(screen, wide, made).maximum <= screen.width:
             screen.print(made)
             if n > 0:
-                screen.print(Text(f"left out for want of width: {', '.join(spare[:n])}"))
+                screen.print(Text(f"the terminal is too narrow for these columns: {', '.join(spare[:n])}"))
             return
     for row in rows:
         screen.print(Text(f"{head[0]}: {row[0]}"))
@@ -87,7 +87,7 @@ def plus_minus(mean: float, error: float | None) -> str:
     """Return mean ± error; what is only rounding is no error."""
     if error is None or math.isnan(error) or math.isnan(mean):
         return number(mean)
-    return f"{number(mean)} ± {number(error if error > ROUNDING * abs(mean) else 0.0, 2)}"
+    return f"{number(mean)} ± {number(error if error > LARGEST_ROUNDING_ERROR * abs(mean) else 0.0, 2)}"
 
 
 def step_cell(row: Mapping[str, Any]) -> str:

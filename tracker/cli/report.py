@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tracker.cli.error_messages import EXISTS, Refused, say
+from tracker.cli.directory_errors import read_from
+from tracker.cli.error_messages import say
 from tracker.cli.options import Plugins
 from tracker.formatting import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tracker.runs import Run, Sweep
 
 PAGE = "report.html"
@@ -43,10 +42,11 @@ def report(
     """
     from tracker.reports.run_page import write_figures
     from tracker.reports.sweep_page import write_sweep_figures
-    from tracker.runs import Run
+    from tracker.runs import Run, open_run, open_sweep
     from tracker.runs.sweep_reading import is_sweep
 
-    result = (opened_sweep if is_sweep(folder) else opened)(folder, plugins or ())
+    with read_from(folder):
+        result = (open_sweep if is_sweep(folder) else open_run)(folder, plugins=plugins or ())
     page = out if out is not None else folder / PAGE
     say(f"writing the report: {_size(result)}")
     result.report(page)
@@ -66,23 +66,3 @@ def _size(result: Run | Sweep) -> str:
     about = result.scenario
     points = f"{counted(len(result.outcomes), 'point')} of " if hasattr(result, "outcomes") else ""
     return f"{points}{counted(about.trials, 'trial')} x {counted(len(about.samplers), 'sampler')}"
-
-
-def opened(folder: Path, plugins: Sequence[str] = ()) -> Run:
-    """Return the finished run in ``folder``, or refuse."""
-    from tracker.runs import CorruptRun, open_run
-
-    try:
-        return open_run(folder, plugins=plugins)
-    except CorruptRun as error:
-        raise Refused(EXISTS, f"{folder}: {error.reason}") from None
-
-
-def opened_sweep(folder: Path, plugins: Sequence[str] = ()) -> Sweep:
-    """Return the finished sweep in ``folder``, or refuse."""
-    from tracker.runs import CorruptRun, open_sweep
-
-    try:
-        return open_sweep(folder, plugins=plugins)
-    except CorruptRun as error:
-        raise Refused(EXISTS, f"{folder}: {error.reason}") from None

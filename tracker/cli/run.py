@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.text import Text
 
@@ -18,12 +18,13 @@ from tracker.cli.summary_printing import print_summary
 from tracker.formatting import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from tracker.runs import Run, Sweep
     from tracker.scenario import Scenario
 
 DEFAULT_FOLDER = Path("reports")
+T = TypeVar("T")
 
 
 @taking_run_options
@@ -40,7 +41,9 @@ def run(file: File, options: RunOptions) -> None:
 
         tracker run scenarios/swapping_wells.toml --resume
     """
-    from tracker.scenario import Limits, build_modes, doubtful_targets, load, refusals, unstable_when_switched, warnings
+    from tracker.runs import run as run_scenario
+    from tracker.runs.forecast import ResourceLimits, refusals
+    from tracker.scenario import build_modes, doubtful_targets, load, unstable_when_switched, warnings
 
     if options.replace and options.resume:
         raise Refused(USAGE, "--replace begins anew, --resume continues: choose one")
@@ -49,14 +52,14 @@ def run(file: File, options: RunOptions) -> None:
         address = next(iter(scenario.sweep))
         line = f"sweep: this file asks for many runs; for one of them: --set sweep={{}} --set {address}=..."
         raise Refused(INVALID, line)
-    if refused := refusals(scenario, Limits(**options.limits)):
+    if refused := refusals(scenario, ResourceLimits(**options.limits)):
         raise Refused(REFUSED, *refused)
     for warning in warnings(scenario):
         say(f"warning: {warning}")
 
     folder = options.out if options.out is not None else DEFAULT_FOLDER / scenario.name
     complete = options.resume and _is_complete(folder)
-    result = _carried_out(scenario, folder, file, options)
+    result = carry_out("run", run_scenario, scenario, folder, options, command(file, options))
     if complete:
         say(f"{folder}: complete already, nothing was left to compute")
     if options.json:
@@ -89,7 +92,7 @@ def all_diverged(summary: Mapping[str, Any]) -> bool:
 
 
 def _is_complete(folder: Path) -> bool:
-    from tracker.runs.run_directory import read_manifest
+    from tracker.runs.ownership import read_manifest
     from tracker.runs.run_errors import CorruptRun
 
     try:
@@ -119,11 +122,12 @@ def write_page(result: Run | Sweep, folder: Path, options: RunOptions) -> None:
         console().print(Text(f"report: {result.path / PAGE}"))
 
 
-def _carried_out(scenario: Scenario, folder: Path, file: Path, options: RunOptions) -> Run:
-    from tracker.runs import run as run_scenario
-
-    with written_by("run", folder, command(file, options)), reporter(quiet=options.quiet) as progress:
-        return run_scenario(
+def carry_out(
+    what: str, runner: Callable[..., T], scenario: Scenario, folder: Path, options: RunOptions, again: str, **more: Any
+) -> T:
+    """Let ``runner`` carry out ``what`` ("run" or "sweep") in ``folder``, with progress; ``again`` is the command that continues it."""
+    with written_by(what, folder, again), reporter(quiet=options.quiet) as progress:
+        return runner(
             scenario,
             folder,
             options.workers,
@@ -132,6 +136,7 @@ def _carried_out(scenario: Scenario, folder: Path, file: Path, options: RunOptio
             resume=options.resume,
             progress=progress,
             notice=say,
+            **more,
         )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 # no HUP on Windows
-ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+ENDING_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class _State:
@@ -34,9 +34,13 @@ class _State:
     program = inside = asked = False
 
 
-def heeded() -> list[signal.Signals]:
+def signals_that_end() -> list[signal.Signals]:
     """Return the signals that end a command: TERM, and the others unless whoever started us has them ignored."""
-    return [number for number in ENDING if number == signal.SIGTERM or signal.getsignal(number) is not signal.SIG_IGN]
+    return [
+        number
+        for number in ENDING_SIGNALS
+        if number == signal.SIGTERM or signal.getsignal(number) is not signal.SIG_IGN
+    ]
 
 
 def begin_program() -> None:
@@ -56,7 +60,7 @@ def command_under_way() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread() or _State.inside:
         yield
         return
-    before = {number: signal.getsignal(number) for number in ENDING}
+    before = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
     _State.asked = False
     if not _State.program:
         _take()
@@ -79,13 +83,13 @@ def raise_if_asked() -> None:
 
 
 def _take() -> None:
-    for number in heeded():
+    for number in signals_that_end():
         signal.signal(number, _interrupt)
 
 
 def _ignore() -> None:
     if threading.current_thread() is threading.main_thread():
-        for number in ENDING:
+        for number in ENDING_SIGNALS:
             signal.signal(number, signal.SIG_IGN)
 
 

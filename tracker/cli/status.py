@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tracker.cli.directory_errors import read_from
 from tracker.cli.error_messages import EXISTS, Refused
 from tracker.cli.options import Json
 from tracker.cli.printing import duration, print_json
@@ -45,16 +46,13 @@ def status(
 
         tracker status reports/swapping-wells --verify
     """
-    from tracker.runs import CorruptRun
     from tracker.runs.run_status import status_of
     from tracker.runs.sweep_reading import is_sweep
     from tracker.runs.sweep_status import sweep_status_of
 
     found: Status | SweepStatus
-    try:
+    with read_from(folder):
         found = (sweep_status_of if is_sweep(folder) else status_of)(folder, verify=verify)
-    except CorruptRun as error:
-        raise Refused(EXISTS, f"{folder}: {error.reason}") from None
     if json:
         print_json(_plain(found))
     else:

@@ -1,4 +1,4 @@
-"""The summary of a run as a table for people."""
+"""Print the summary of a run as a table."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ P_VALUES = ("rate_p_value", "p_value")  # is a mode left as often as the law say
 
 def print_summary(summary: Mapping[str, Any], path: Path | None) -> None:
     """Print what came out, for people."""
-    from tracker.metrics.averages import FEWEST, no_interval
+    from tracker.metrics.averages import FEWEST_TRIALS, no_interval
 
     screen = console()
     about = summary["scenario"]
     screen.print(Text(f"{about['name']}: {size_of(about)}"))
     metrics = metrics_shown(summary["samplers"])
-    head, spare = columns(metrics)
+    head, spare = summary_columns(metrics)
     print_table(screen, head, [_row(sampler, metrics) for sampler in summary["samplers"]], spare=spare)
-    if about["trials"] < FEWEST:
+    if about["trials"] < FEWEST_TRIALS:
         screen.print(Text(no_interval(about["trials"])))
     for line in (*_chain_lines(summary.get("chain")), *regime_lines(summary.get("regime"))):
         screen.print(Text(line))
@@ -48,7 +48,7 @@ def metrics_shown(samplers: Sequence[Mapping[str, Any]]) -> list[Metric]:
     return [metric for metric in shown if not metric.optional or any(metric.key in row for row in samplers)]
 
 
-def columns(metrics: Sequence[Metric]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def summary_columns(metrics: Sequence[Metric]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the head of the table, and which columns a narrow terminal leaves out, the first one first."""
     heads = {metric.key: f"{metric.head} [95 %]" if metric.kind == "time" else metric.head for metric in metrics}
     spare = [heads[metric.key] for metric in metrics[1:] if metric.kind == "mean"]

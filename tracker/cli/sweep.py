@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from tracker.cli.directory_errors import drawn_from, written_by
+from tracker.cli.directory_errors import drawn_from
 from tracker.cli.error_messages import FAILED, INVALID, REFUSED, USAGE, Refused, say
 from tracker.cli.options import File, RunOptions, taking_run_options
 from tracker.cli.printing import console, print_json
-from tracker.cli.progress import reporter
-from tracker.cli.run import DEFAULT_FOLDER, command, write_page
+from tracker.cli.run import DEFAULT_FOLDER, carry_out, command, write_page
 from tracker.cli.sweep_checks import say_warnings, sweep_cost, sweep_refusals, warnings_of
 from tracker.cli.sweep_printing import print_points, print_results, tuning_of
 from tracker.formatting import counted
@@ -23,10 +22,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tracker.runs import Sweep
-    from tracker.runs.sweep_running import Outcome
+    from tracker.runs.sweep_result import Outcome
     from tracker.scenario import Scenario
 
-ABOUT = ("name", "epsilon", "step_over_limit", "evaluations")  # told of a sampler before its metrics
+KEYS_BEFORE_METRICS = ("name", "epsilon", "step_over_limit", "evaluations")  # told of a sampler before its metrics
 
 
 @taking_run_options
@@ -53,7 +52,9 @@ def sweep(
         tracker sweep my-world.toml --set 'sweep={"chain.alpha" = [1e-4, 1e-3]}'
     """
     from tracker.runs import axes_of, points_of
-    from tracker.scenario import Limits, load
+    from tracker.runs import sweep as run_sweep
+    from tracker.runs.forecast import ResourceLimits
+    from tracker.scenario import load
 
     if metric not in METRICS:
         raise Refused(USAGE, f"--metric: {metric!r} is none of {', '.join(METRICS)}")
@@ -62,14 +63,14 @@ def sweep(
     scenario = load(file, options.settings or (), options.plugins or ())
     _refuse_settings_of_axes(scenario, options.settings or ())
     points = points_of(scenario)
-    if refused := sweep_refusals(sweep_cost(points), points, Limits(**options.limits)):
+    if refused := sweep_refusals(sweep_cost(points), points, ResourceLimits(**options.limits)):
         raise Refused(REFUSED, *refused)
     if not options.json:
         print_points(points, axes_of(scenario))
     say_warnings(points, warnings_of(points))
     folder = options.out if options.out is not None else DEFAULT_FOLDER / scenario.name
-    again = resuming(file, options, metric)
-    result = _carried_out(scenario, folder, options, again)
+    again = resume_command(file, options, metric)
+    result = carry_out("sweep", run_sweep, scenario, folder, options, again, tell=_tell)
     if not options.json:
         print_results(result, metric)
     if result.troubled:
@@ -84,29 +85,12 @@ def sweep(
             caption = write_picture(result, metric)
     finally:
         if options.json:
-            print_json(described(result, metric, caption))
+            print_json(sweep_as_json(result, metric, caption))
     if not options.json:
         console().print(Text(caption))
     write_page(result, folder, options)
     if result.troubled:
         raise Refused(FAILED)
-
-
-def _carried_out(scenario: Scenario, folder: Path, options: RunOptions, again: str) -> Sweep:
-    from tracker.runs import sweep as run_sweep
-
-    with written_by("sweep", folder, again), reporter(quiet=options.quiet) as progress:
-        return run_sweep(
-            scenario,
-            folder,
-            options.workers,
-            engine=options.engine,
-            replace=options.replace,
-            resume=options.resume,
-            progress=progress,
-            notice=say,
-            tell=_tell,
-        )
 
 
 def _indices(outcomes: Sequence[Outcome]) -> str:
@@ -123,7 +107,7 @@ def _refuse_settings_of_axes(scenario: Scenario, settings: Sequence[str]) -> Non
             raise Refused(INVALID, f"--set {address}: is swept; {way_out}")
 
 
-def resuming(file: Path, options: RunOptions, metric: str) -> str:
+def resume_command(file: Path, options: RunOptions, metric: str) -> str:
     """Return the command that continues the sweep."""
     return f"tracker sweep{command(file, options).removeprefix('tracker run')} --metric {metric}"
 
@@ -146,16 +130,16 @@ def write_picture(result: Sweep, metric: str) -> str:
     return exhibit.caption
 
 
-def described(result: Sweep, metric: str, caption: str | None) -> dict[str, Any]:
+def sweep_as_json(result: Sweep, metric: str, caption: str | None) -> dict[str, Any]:
     """Return the sweep as one JSON object."""
-    from tracker.reports.tuning import described as described_tuning
+    from tracker.reports.tuning import rows_as_json
 
     return {
         "scenario": {"name": result.scenario.name, "sha256": result.scenario.sha256, "seed": result.scenario.seed},
         "axes": [{"address": axis.address, "values": list(axis.values)} for axis in result.axes],
         "metric": metric,
         "caption": caption,
-        "tuning": described_tuning(tuning_of(result, metric)),
+        "tuning": rows_as_json(tuning_of(result, metric)),
         "points": [
             {
                 "index": outcome.point.index,
@@ -171,4 +155,4 @@ def described(result: Sweep, metric: str, caption: str | None) -> dict[str, Any]
 
 def _brief(summary: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     rows = summary["samplers"] if summary is not None else []
-    return [{key: row[key] for key in (*ABOUT, *METRICS, "diverged") if key in row} for row in rows]
+    return [{key: row[key] for key in (*KEYS_BEFORE_METRICS, *METRICS, "diverged") if key in row} for row in rows]

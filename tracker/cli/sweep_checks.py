@@ -1,4 +1,4 @@
-"""Before a sweep runs: what it costs, which limits it breaks, and what is allowed but probably not meant."""
+"""Check a sweep before it runs: its cost, the limits that it breaks, and warnings about its points."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from tracker.formatting import counted
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from tracker.runs.forecast import PredictedCost, ResourceLimits
     from tracker.runs.sweep_points import Point
-    from tracker.scenario import Limits, PredictedCost
 
-MOST_LINES = 10
-MOST_SECONDS = 1.0  # for the limits of costs that are not quadratic, which take some 10 ms a point
+MOST_WARNINGS_SAID = 10
+MOST_SECONDS_OF_CHECKS = 1.0  # for the limits of costs that are not quadratic, which take some 10 ms a point
 
 
 def sweep_cost(points: Sequence[Point]) -> PredictedCost:
     """Return what all points cost together; they run one after another and write no page of their own, but the sweep does."""
-    from tracker.scenario import PredictedCost, predicted_cost
-    from tracker.scenario.forecast import PAGE_DISK, PAGE_MEMORY
+    from tracker.runs.forecast import PAGE_DISK, PAGE_MEMORY, PredictedCost, predicted_cost
 
     costs = [predicted_cost(point.scenario, page=False) for point in points]
     disk = sum(cost.disk for cost in costs) + PAGE_DISK
@@ -34,9 +33,9 @@ def sweep_cost(points: Sequence[Point]) -> PredictedCost:
     )
 
 
-def sweep_refusals(cost: PredictedCost, points: Sequence[Point], limits: Limits) -> list[str]:
+def sweep_refusals(cost: PredictedCost, points: Sequence[Point], limits: ResourceLimits) -> list[str]:
     """Return a line for each limit that the sweep would break: steps and disk of all points, memory of the largest."""
-    from tracker.scenario.forecast import broken_limits
+    from tracker.runs.forecast import broken_limits
 
     return broken_limits(cost, limits, counted(len(points), "point"))
 
@@ -45,7 +44,7 @@ def warnings_of(points: Sequence[Point]) -> list[list[str]]:
     """Return the warnings of each point; where all of them would take long, of the last ones only what takes no time."""
     from tracker.scenario import build_modes, warnings
 
-    found, deadline = [], time.monotonic() + MOST_SECONDS
+    found, deadline = [], time.monotonic() + MOST_SECONDS_OF_CHECKS
     for point in points:
         in_time = time.monotonic() < deadline
         if not in_time and deadline > 0.0:
@@ -65,7 +64,7 @@ def say_warnings(points: Sequence[Point], found: Sequence[Sequence[str]], given:
         for line in own
         if line not in given and line not in shared
     ]
-    for line in lines[:MOST_LINES]:
+    for line in lines[:MOST_WARNINGS_SAID]:
         say(line)
-    if len(lines) > MOST_LINES:
-        say(f"... and {counted(len(lines) - MOST_LINES, 'more warning')}")
+    if len(lines) > MOST_WARNINGS_SAID:
+        say(f"... and {counted(len(lines) - MOST_WARNINGS_SAID, 'more warning')}")

@@ -1,4 +1,4 @@
-"""A sweep for people: its points before they run, what came out, and each sampler at its own best step."""
+"""Print a sweep: its points before they run, its results, and each sampler at its own best step."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def print_results(result: Sweep, metric: str) -> None:
 def tuning_of(result: Sweep, metric: str) -> Sequence[Tuned]:
     """Return each sampler at its own best step, by mean square error if that is what was asked for, else by tracking error."""
     from tracker.reports.best_of_sweep import SQUARE, TRACKING
-    from tracker.reports.tuning import tuning
+    from tracker.reports.tuning import best_steps
 
-    return tuning(result, SQUARE if metric == SQUARE else TRACKING)
+    return best_steps(result, SQUARE if metric == SQUARE else TRACKING)
 
 
 def print_tuning(screen: Console, rows: Sequence[Tuned]) -> None:

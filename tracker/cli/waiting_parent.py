@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 
-from tracker.cli.signals import INTERRUPTED, heeded
+from tracker.cli.signals import INTERRUPTED, signals_that_end
 
 COMMANDS = ("limit", "validate", "report", "compare")
 SECONDS_TO_END = 1.3
@@ -23,7 +23,7 @@ def watch_over_a_child() -> None:
     wanted = len(sys.argv) > 1 and sys.argv[1] in COMMANDS and "--help" not in sys.argv
     if not wanted or not hasattr(os, "fork") or threading.active_count() > 1:
         return
-    ending = heeded()
+    ending = signals_that_end()
     before = signal.pthread_sigmask(
         signal.SIG_BLOCK, {*ending, signal.SIGCHLD, signal.SIGALRM}
     )  # none is lost in between

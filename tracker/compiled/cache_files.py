@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 PAUSES_BEFORE_A_DIGEST_FITS = (0.0, 0.02, 0.1, 0.3)  # seconds; an entry and its digest are renamed one after the other
-SECONDS_TO_WAIT_FOR_A_WRITER = 2.0  # seconds that a writer waits for another
+SECONDS_TO_WAIT_FOR_A_WRITER = 2.0
 
 
 class DamagedEntry(Exception):

@@ -1,4 +1,4 @@
-"""What is asked of numba, and less of it where numba has changed or ``TRACKER_PLAIN_NUMBA=1`` says so.
+"""The options that numba gets: plainer ones where numba has changed, or where ``TRACKER_PLAIN_NUMBA=1`` asks for them.
 
 Two things reach into numba: helpers that are compiled as parts (``helper_parts``) and arrays without reference counts
 (``borrowed_arrays``). Without them kernels take longer to compile and to run, and give the same numbers.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 LARGEST_DATA = 10_000_000  # bytes
 MOST_COLUMNS = 1000
 MOST_NUMBERS = 600_000  # rows x columns
-SHOWN = 30  # characters of a cell in a message
+LONGEST_CELL_SHOWN = 30  # characters
 UNREAD = (
     "is looked for beside the scenario file, but this scenario comes from no file: give costs.csv_rows.read_data(path)"
 )
@@ -39,7 +39,7 @@ _PLAIN_BYTES = b"0123456789+-., \t\r\n"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
 
-class Table(NamedTuple):
+class DataTable(NamedTuple):
     """The names of the columns, and the numbers (rows, columns), rows counted from 1 below the names."""
 
     columns: tuple[str, ...]
@@ -67,14 +67,14 @@ class DataFile(str):  # noqa: SLOT000  (it keeps its table)
         return DataFile, (str(self), self.content, self.problem)
 
     @cached_property
-    def table(self) -> Table:
+    def table(self) -> DataTable:
         """The numbers; read once, however many modes use them."""
         if self.content is None:
             raise ValueError(self.problem)
         return parse_table(self.content)
 
     @cached_property
-    def made(self) -> dict[Any, Any]:
+    def derived(self) -> dict[Any, Any]:
         """What was made of the table, by those who made it, so that it is made once."""
         return {}
 
@@ -91,7 +91,7 @@ def read_data(path: Path) -> DataFile:
         return DataFile(path.name, problem=problem)
 
 
-def parse_table(content: bytes) -> Table:
+def parse_table(content: bytes) -> DataTable:
     """Return the numbers in ``content``; every row has one for each name in the first."""
     try:
         text = content.decode("utf-8-sig")
@@ -108,7 +108,7 @@ def parse_table(content: bytes) -> Table:
         raise ValueError(f"not comma-separated values: {error}") from None
     if not numbers:
         raise ValueError("no data: the first row names the columns, and each row below has a number for each")
-    return Table(names, np.array(numbers, dtype=float).reshape(-1, len(names)))
+    return DataTable(names, np.array(numbers, dtype=float).reshape(-1, len(names)))
 
 
 def _all_numbers(rows: Iterator[list[str]], names: tuple[str, ...], *, plain: bool) -> array[float]:
@@ -164,7 +164,7 @@ def _number(cell: str, n: int, name: str) -> float:
 
 
 def _shown(cell: str) -> str:
-    short = cell if len(cell) <= SHOWN else cell[:SHOWN] + "..."
+    short = cell if len(cell) <= LONGEST_CELL_SHOWN else cell[:LONGEST_CELL_SHOWN] + "..."
     return '"' + "".join(c if c.isprintable() else " " for c in short) + '"'
 
 

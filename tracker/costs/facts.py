@@ -1,4 +1,4 @@
-"""What theory and references may know of a cost: asked in the interpreter, with a default for costs that say nothing."""
+"""The questions that theory and references ask of a cost, in the interpreter only; each has a default answer."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tracker.array_types import Array, Words
 
 
-FEW = 2  # coordinates, with which a value takes less than a tenth of a step
+FEW_COORDINATES = 2  # coordinates, with which a value takes less than a tenth of a step
 
 
 class Quadratic(NamedTuple):
@@ -97,7 +97,7 @@ def _observe(cost: Quadratic, k: int, count: int, stream: Words, out: Array) -> 
 
 @cost_every.register(Quadratic)
 def _cost_every(cost: Quadratic) -> int:
-    return 1 if cost.minimum.size <= FEW else SELDOM
+    return 1 if cost.minimum.size <= FEW_COORDINATES else SELDOM
 
 
 @known_minimisers.register(Quadratic)

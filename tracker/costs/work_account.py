@@ -1,4 +1,4 @@
-"""One account for the work of checking a scenario file, so that many small questions are no way around a limit."""
+"""Add up the work of checking one scenario file, so that many small formulas together cannot pass a limit."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tracker.array_types import Array, Integers
 
 
-CHUNK = 4096  # points at a time: a product of all at once would need gigabytes
+POINTS_AT_A_TIME = 4096  # points at a time: a product of all at once would need gigabytes
 
 
 class Classes(NamedTuple):
@@ -33,8 +33,8 @@ def accuracy(classes: Sequence[Classes], theta: Array, mode: NDArray[np.integer]
     found = np.full(mode.shape, np.nan)
     for x, (rows, labels) in enumerate(classes):
         places = np.argwhere((mode == x) & np.isfinite(theta).all(axis=-1))
-        for first in range(0, len(places), CHUNK):
-            some = tuple(places[first : first + CHUNK].T)
+        for first in range(0, len(places), POINTS_AT_A_TIME):
+            some = tuple(places[first : first + POINTS_AT_A_TIME].T)
             margin = (theta[some] @ rows.T) * labels
             found[some] = ((margin > 0).sum(axis=1) + 0.5 * (margin == 0).sum(axis=1)) / len(labels)
     return found

@@ -8,7 +8,7 @@ import numpy as np
 
 from tracker.metrics.averages import CONFIDENCE, Average, Curve, half_width
 from tracker.metrics.paired import Comparison, Paired
-from tracker.metrics.recovery import COUNTS_HELD, group_trials, shares_of_modes, survival
+from tracker.metrics.recovery import MOST_COUNTS_HELD, group_trials, shares_of_modes, survival
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,6 +118,6 @@ def _jackknife(statistic: Callable[[Array], Array], groups: Array, wins: int, tr
 def _pseudo_values(statistic: Callable[[Array], Array], groups: Array) -> Array:
     """Return n f(all) - (n - 1) f(all but i) for each of n groups (n, ...): what each would have to be worth."""
     count, total = len(groups), groups.sum(axis=0)
-    at_once = max(1, COUNTS_HELD // total.size)
+    at_once = max(1, MOST_COUNTS_HELD // total.size)
     without = np.concatenate([statistic(total - groups[n : n + at_once]) for n in range(0, count, at_once)])
     return np.asarray(count * statistic(total) - (count - 1) * without)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Scale = Literal["any", "positive", "share"]
 CONFIDENCE = 0.95
-FEWEST = 5  # trials that an interval needs: from fewer, none covers what it says
+FEWEST_TRIALS = 5  # an interval from fewer does not cover what it says
 
 
 class Average(NamedTuple):
@@ -45,7 +45,7 @@ class Curve(NamedTuple):
         return mean_interval(self.mean, self.stderr, self.trials, self.scale)
 
 
-class Moments(NamedTuple):
+class PooledMoments(NamedTuple):
     """Mean (N,) and covariance (N, N)."""
 
     mean: Array
@@ -76,7 +76,7 @@ def half_width(stderr: ArrayLike, trials: ArrayLike, confidence: float = CONFIDE
     """
     from scipy.special import stdtrit
 
-    count = np.where(np.asarray(trials) >= FEWEST, trials, np.nan)
+    count = np.where(np.asarray(trials) >= FEWEST_TRIALS, trials, np.nan)
     return np.asarray(stdtrit(count - 1.0, 0.5 + confidence / 2.0) * np.asarray(stderr))
 
 
@@ -119,7 +119,7 @@ def ratio(sums: Array, counts: Array) -> Array:
     return np.divide(sums, counts, out=np.full(np.shape(sums), np.nan), where=counts > 0)
 
 
-def pooled_moments(moments: Array, count: float, origin: Array) -> Moments:
+def pooled_moments(moments: Array, count: float, origin: Array) -> PooledMoments:
     """Return the moments of theta from sums of theta - origin and of its outer products (lower triangle).
 
     moments : ndarray, shape (T, N + 1, N)
@@ -127,11 +127,11 @@ def pooled_moments(moments: Array, count: float, origin: Array) -> Moments:
     """
     total = moments.sum(axis=0)
     if count == 0:
-        return Moments(np.full(origin.shape, np.nan), np.full((origin.size, origin.size), np.nan))
+        return PooledMoments(np.full(origin.shape, np.nan), np.full((origin.size, origin.size), np.nan))
     shift = total[0] / count
     lower = np.tril(total[1:]) / count
     second = lower + np.tril(lower, -1).T
-    return Moments(origin + shift, second - np.outer(shift, shift))
+    return PooledMoments(origin + shift, second - np.outer(shift, shift))
 
 
 class FinalMoments(NamedTuple):
@@ -200,4 +200,4 @@ class Budget(NamedTuple):
 
 def no_interval(trials: int) -> str:
     """Say why there is no interval."""
-    return f"{counted(trials, 'trial')} {'gives' if trials == 1 else 'give'} no interval, which takes {FEWEST}"
+    return f"{counted(trials, 'trial')} {'gives' if trials == 1 else 'give'} no interval, which takes {FEWEST_TRIALS}"

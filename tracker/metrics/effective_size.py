@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.autocorrelation import mixing
+from tracker.autocorrelation import estimate_mixing
 
 if TYPE_CHECKING:
     from tracker.array_types import Array, Booleans
@@ -25,4 +25,4 @@ def effective_draws(values: Array, here: Booleans) -> float:
     if count == 0:
         return float("nan")
     deviations = np.where(here, values - values[here].mean(), 0.0)
-    return count / mixing(deviations, mean=0.0).time
+    return count / estimate_mixing(deviations, mean=0.0).time

@@ -9,7 +9,7 @@ import numpy as np
 from tracker.metrics.after_switch import compare_waits, pooled_mean
 from tracker.metrics.averages import CONFIDENCE, Average, over_trials
 from tracker.metrics.paired import Comparison, difference, ratio_of_means
-from tracker.metrics.recovery import others
+from tracker.metrics.recovery import waits_of_switches_out
 
 if TYPE_CHECKING:
     from tracker.array_types import Array, Booleans, Integers
@@ -43,7 +43,7 @@ def trial_waits(metric: Metric, who: Contender, trials: Booleans | None = None) 
     """
     run, n = who.run, who.n
     chosen = run.kept[:, n] if trials is None else run.kept[:, n] & trials
-    found = others(metric.per_trial(run)[chosen, n])
+    found = waits_of_switches_out(metric.per_trial(run)[chosen, n])
     return found if metric.applies(run) and run.waits_for_targets[n] else np.zeros_like(found)
 
 

@@ -1,4 +1,4 @@
-"""What a metric is computed from: the arrays of a run, and a few facts about how they were recorded."""
+"""The input of every metric: the arrays of a run, and how they were recorded."""
 
 from __future__ import annotations
 

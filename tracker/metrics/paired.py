@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.metrics.averages import CONFIDENCE, FEWEST, Average, half_width, over_trials
+from tracker.metrics.averages import CONFIDENCE, FEWEST_TRIALS, Average, half_width, over_trials
 
 if TYPE_CHECKING:
     from tracker.array_types import Array
@@ -68,7 +68,7 @@ def ratio_of_averages(a: Average, b: Average, trials: int, confidence: float = C
     """
     if not (b.mean > 0.0 and trials > 0):
         return Paired(np.nan, np.nan, np.nan, 0, 0)
-    if trials < FEWEST:
+    if trials < FEWEST_TRIALS:
         return Paired(a.mean / b.mean, np.nan, np.nan, 0, 0)
     own, other = (float(half_width(one.stderr, trials, 0.5 + confidence / 2.0)) for one in (a, b))
     least, most = b.mean - other, b.mean + other

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.metrics.averages import CONFIDENCE, FEWEST
+from tracker.metrics.averages import CONFIDENCE, FEWEST_TRIALS
 
 if TYPE_CHECKING:
     from tracker.array_types import Array, Integers
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 RESAMPLES = 1000
 ROUNDING = 1e-12
-COUNTS_HELD = 4_000_000  # at a time, where trials are resampled or left out
-MOST_GROUPS = 400  # beyond this many trials, whole groups of them are resampled: they are independent too
+MOST_COUNTS_HELD = 4_000_000  # at a time, where trials are resampled or left out
+MOST_GROUPS_OF_TRIALS = 400  # beyond this many trials, whole groups of them are resampled: they are independent too
 RESAMPLING_SEED = 20_240_607  # a report must come out the same twice
 
 
@@ -56,7 +56,7 @@ def survival(waits: Array) -> Array:
     return np.cumprod(1.0 - hazard, axis=-1)
 
 
-def others(waits: Integers) -> Integers:
+def waits_of_switches_out(waits: Integers) -> Integers:
     """Return the counts without the switches at which theta stood inside already: a wait of 0 has a bin of its own."""
     found = np.array(waits)
     found[..., 0, 0] = 0
@@ -98,15 +98,15 @@ def recovery(waits: Integers, edges: Integers) -> tuple[Waits, list[Waits]]:
     """Return the statistics of all modes together, and of each, from counts (T, X, bins, 2) in bins with ``edges`` (bins + 1,)."""
     modes = waits.shape[1]
     total = waits.sum(axis=0)
-    rest = others(total)
+    rest = waits_of_switches_out(total)
     used = np.flatnonzero(rest.sum(axis=(0, 2)))
     first, width = edges[:-1][used], np.diff(edges)[used]
-    counted = others(waits)[:, :, used]
+    counted = waits_of_switches_out(waits)[:, :, used]
     medians, ends = np.full(modes + 1, np.nan), np.full((modes + 1, 2), np.nan)
     if used.size:
         medians = median_of(_curves(rest[:, used].astype(float)), first, width)
         trials = np.append((counted.sum(axis=(2, 3)) > 0).sum(axis=0), (counted.sum(axis=(1, 2, 3)) > 0).sum())
-        if trials[-1] >= FEWEST:
+        if trials[-1] >= FEWEST_TRIALS:
             ends = _ends(counted, first, width, trials)
     found = [
         _waits(int(count[0, 0]), int(count.sum()), int(count[:, 1].sum()), medians[x], *ends[x])
@@ -138,7 +138,7 @@ def _ends(waits: Integers, first: Integers, width: Integers, trials: Integers) -
     count = len(groups)
     weights = np.random.default_rng(RESAMPLING_SEED).multinomial(count, np.full(count, 1 / count), size=RESAMPLES)
     flat = groups.reshape(count, -1)
-    at_once = max(1, COUNTS_HELD // flat.shape[1])
+    at_once = max(1, MOST_COUNTS_HELD // flat.shape[1])
     parts = []
     for start in range(0, RESAMPLES, at_once):
         curves = _curves((weights[start : start + at_once] @ flat).reshape(-1, *groups.shape[1:]))
@@ -146,7 +146,7 @@ def _ends(waits: Integers, first: Integers, width: Integers, trials: Integers) -
     lower, upper = np.sort(np.concatenate(parts, axis=1), axis=1)
     ends = np.full((lower.shape[1], 2), np.nan)
     for x, met in enumerate(np.minimum(trials, count)):
-        if met >= FEWEST:
+        if met >= FEWEST_TRIALS:
             below = int(expanded_tail(int(met)) * RESAMPLES)
             ends[x] = lower[below, x], upper[RESAMPLES - 1 - below, x]
     return ends
@@ -164,6 +164,6 @@ def expanded_tail(trials: int, confidence: float = CONFIDENCE) -> float:
 
 
 def group_trials(waits: Integers) -> Array:
-    """Add up neighbouring trials so that at most ``MOST_GROUPS`` rows remain."""
-    bounds = np.unique(np.linspace(0, len(waits), MOST_GROUPS + 1).astype(int)[:-1])
+    """Add up neighbouring trials so that at most ``MOST_GROUPS_OF_TRIALS`` rows remain."""
+    bounds = np.unique(np.linspace(0, len(waits), MOST_GROUPS_OF_TRIALS + 1).astype(int)[:-1])
     return np.asarray(np.add.reduceat(waits, bounds, axis=0), dtype=float)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tracker.array_types import Array
 
 
-TOUCHING = 1e-9  # of the width of the bounds: S is clipped to them exactly, or reflected just inside
+TOUCHING_A_BOUND = 1e-9  # of the width of the bounds: S is clipped to them exactly, or reflected just inside
 
 
 def rms(pairs: Array) -> Array:
@@ -20,7 +20,7 @@ def rms(pairs: Array) -> Array:
 
 def share_at_bounds(pairs: Array, low: float, high: float) -> float:
     """Return the share of finite entries that lie on a bound."""
-    margin = TOUCHING * (high - low)
+    margin = TOUCHING_A_BOUND * (high - low)
     finite = np.isfinite(pairs)
     if not finite.any():
         return float("nan")

@@ -1,4 +1,4 @@
-"""The table of metrics: what a run is judged by. Everybody who lists metrics reads this table.
+"""The table of metrics. Summaries, sweeps, comparisons, pages and help texts read it.
 
 To add one: write a function that takes a ``MeasuredRun`` and returns its values, and a row in ``METRICS``. The summary, the
 sweep's table and pictures, ``compare``, ``--fail-if``, the pages, the terminal and the help then know it.

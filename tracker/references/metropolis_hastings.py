@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker.autocorrelation import mixing
+from tracker.autocorrelation import estimate_mixing
 from tracker.compiled import kernel
 from tracker.costs.base import expected, search_region
 from tracker.costs.facts import label_exchange
@@ -78,7 +78,7 @@ class Draws:
     @cached_property
     def autocorrelation_time(self) -> Array:
         """The integrated autocorrelation time of each coordinate, in draws, shape (N,)."""
-        return np.array([mixing(self.theta[:, :, d]).time for d in range(self.theta.shape[2])])
+        return np.array([estimate_mixing(self.theta[:, :, d]).time for d in range(self.theta.shape[2])])
 
     @property
     def effective_size(self) -> Array:
@@ -193,7 +193,7 @@ def draws_of(
     exchange = np.zeros((0, 0)) if exchange is None else exchange
     proposal, last = _warm_up(cost, beta, theta, exchange, streams)
     if thin == 0:
-        thin = int(np.ceil(3.0 * np.nanmax([mixing(last[:, :, d]).time for d in range(start.size)])))
+        thin = int(np.ceil(3.0 * np.nanmax([estimate_mixing(last[:, :, d]).time for d in range(start.size)])))
     out, counts = np.empty((chains, draws, start.size)), np.zeros(4)
     for c in range(chains):
         _walk(cost, float(beta), theta[c], proposal, streams[c], thin, out[c], counts)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tracker.array_types import Array
     from tracker.runs.sweep_points import Axis
-    from tracker.runs.sweep_running import Outcome, Sweep
+    from tracker.runs.sweep_result import Outcome, Sweep
 
     World = tuple[tuple[Axis, int], ...]
 
@@ -181,11 +181,11 @@ def worlds(sweep: Sweep) -> dict[World, list[Outcome]]:
 
 def _contest(world: World, entries: Sequence[Candidate], confidence: float, candidates: int) -> Contest:
     best = min(entries, key=lambda one: one.error.mean)
-    against = [(other, paired(best, other, confidence)) for other in entries if other is not best]
+    against = [(other, compare_candidates(best, other, confidence)) for other in entries if other is not best]
     return Contest(world, best, tuple(against), candidates)
 
 
-def paired(best: Candidate, other: Candidate, confidence: float) -> Paired:
+def compare_candidates(best: Candidate, other: Candidate, confidence: float) -> Paired:
     """Compare trial by trial two candidates of one world, or by the standard errors where the trials are not known."""
     one, two = best.errors, other.errors
     if one is not None and two is not None:

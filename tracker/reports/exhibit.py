@@ -82,7 +82,7 @@ class Answer(NamedTuple):
     tone: str = "plain"
 
 
-class Verdict(NamedTuple):
+class VerdictBox(NamedTuple):
     """The box on top: warnings first, then the answers."""
 
     warnings: tuple[str, ...]

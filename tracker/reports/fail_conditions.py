@@ -8,7 +8,7 @@ from math import isnan
 from typing import TYPE_CHECKING, NamedTuple
 
 from tracker.formatting import counted, listed
-from tracker.metrics.averages import FEWEST, no_interval
+from tracker.metrics.averages import FEWEST_TRIALS, no_interval
 from tracker.metrics.table import METRICS
 
 if TYPE_CHECKING:
@@ -88,11 +88,11 @@ def _why_unknown(change: Change) -> str:
         if count
     ]
     trials = change.ratio.trials
-    if trials < FEWEST and diverged:
+    if trials < FEWEST_TRIALS and diverged:
         left = "no trial is" if trials == 0 else f"{counted(trials, 'trial')} {'is' if trials == 1 else 'are'}"
         return f"{listed(diverged)} diverged, and {left} left in both"
     if trials == 0:
         return "no trial has it in both runs"
-    if trials < FEWEST and not isnan(change.ratio.estimate):
+    if trials < FEWEST_TRIALS and not isnan(change.ratio.estimate):
         return no_interval(trials)
     return "it is 0 in a trial, or in all trials, of one run"

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 Format = Literal["pdf", "svg", "png"]
 FORMATS: tuple[Format, ...] = ("pdf", "svg", "png")
 DATELESS = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}
-EDGE = 0.04  # inches at the right of a figure that stay free
-PLACES = 6  # of the axes' positions, as shares of the figure: less than a thousandth of a point
+FREE_RIGHT_EDGE = 0.04  # inches at the right of a figure that stay free
+DIGITS_OF_POSITIONS = 6  # of the axes' positions, as shares of the figure: less than a thousandth of a point
 
 # The page's own colours stand in for those of the style: a figure follows the page into the dark, and back for print.
 PAGE_COLOURS = {
@@ -73,7 +73,7 @@ def _settle(figure: Figure) -> None:
     process to process. They show in the names of clip paths, which are hashes of all bits.
     """
     for ax in figure.axes:
-        ax.set_position(tuple(round(edge, PLACES) for edge in ax.get_position(original=True).bounds))
+        ax.set_position(tuple(round(edge, DIGITS_OF_POSITIONS) for edge in ax.get_position(original=True).bounds))
 
 
 def _move_inside(figure: Figure) -> None:
@@ -83,9 +83,9 @@ def _move_inside(figure: Figure) -> None:
     for ax in figure.axes:
         titles = [child for child in ax.get_children() if isinstance(child, Text) and child not in ax.texts]
         for text in (*titles, ax.xaxis.label):
-            over = text.get_window_extent().x1 - (figure.bbox.x1 - EDGE * figure.dpi)
+            over = text.get_window_extent().x1 - (figure.bbox.x1 - FREE_RIGHT_EDGE * figure.dpi)
             if text.get_text() and over > 0.0:
-                text.set_x(round(text.get_position()[0] - over / ax.bbox.width, PLACES))
+                text.set_x(round(text.get_position()[0] - over / ax.bbox.width, DIGITS_OF_POSITIONS))
 
 
 def write_figure(figure: Figure, path: Path, kind: Format) -> None:

@@ -31,10 +31,10 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 # unlike any sampler's, and apart for colour-blind readers
 MODES = ("#8a7fd0", "#9a8f2e", "#3fa796", "#b0506a", "#c9b458", "#5b6f1f", "#7fb2d9", "#a24a96")
 LONGEST_NAME, LONGEST_TITLE = 24, 40  # characters of a name at an axis, and of one that stands alone
-LETTER = 0.64  # ems: the width of a digit, and of most letters or less
+LETTER_WIDTH = 0.64  # ems: the width of a digit, and of most letters or less
 WIDEST_TICKS = 56  # characters of all names side by side below an axis
 LEGEND_ROOM = 0.45  # inches of a figure's height that are meant for its legend: two rows
-COLUMNS = 4  # of a legend
+MOST_LEGEND_COLUMNS = 4  # of a legend
 LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1.2)), (0, (4, 1.2, 1, 1.2)), (0, (8, 2)), (0, (2, 1, 1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P")
 
@@ -147,7 +147,7 @@ def without_warnings() -> Iterator[None]:
         yield
 
 
-def shortened(names: Sequence[str], most: int = LONGEST_NAME) -> list[str]:
+def shorten(names: Sequence[str], most: int = LONGEST_NAME) -> list[str]:
     """Return names that leave room for the figure, cut in the middle; names that differ still do.
 
     Parameters
@@ -158,7 +158,7 @@ def shortened(names: Sequence[str], most: int = LONGEST_NAME) -> list[str]:
         Characters of usual width; of wide ones there are fewer.
     """
     fitting = (_cut(names, count) for count in range(most, 0, -1))
-    return next(found for found in fitting if max(map(_width, found), default=0.0) <= most * LETTER)
+    return next(found for found in fitting if max(map(_width, found), default=0.0) <= most * LETTER_WIDTH)
 
 
 def _cut(names: Sequence[str], most: int) -> list[str]:
@@ -190,7 +190,7 @@ def _shorten_ticks(figure: Figure) -> None:
     fixed = [(axis, axis.get_majorticklocs()) for axis in both if isinstance(axis.get_major_locator(), FixedLocator)]
     labels = [axis.get_major_formatter().format_ticks(list(places)) for axis, places in fixed]
     names = list(dict.fromkeys(label for row in labels for label in row))
-    short_names = dict(zip(names, shortened(names), strict=True))
+    short_names = dict(zip(names, shorten(names), strict=True))
     for (axis, places), row in zip(fixed, labels, strict=True):
         if any(short_names[label] != label for label in row):
             axis.set_ticks(places, labels=[short_names[label] for label in row])
@@ -204,7 +204,7 @@ def _grow(figure: Figure, dots: float) -> None:
 
 def names_below(ax: Axes, places: ArrayLike, names: Sequence[str]) -> None:
     """Write names below an axis, aslant where they would run into each other."""
-    labels = shortened(names)
+    labels = shorten(names)
     if len(labels) * max(map(len, labels)) <= WIDEST_TICKS:
         ax.set_xticks(places, labels, parse_math=False)
         return
@@ -253,9 +253,9 @@ def legend(figure: Figure, axes: Axes) -> None:
 
 def legend_of(figure: Figure, handles: Sequence[Artist], names: Sequence[str], **style: Any) -> None:
     """Put names above the figure, in as many columns as their length allows."""
-    labels = shortened(names)
+    labels = shorten(names)
     style |= {"loc": "outside upper left", "borderaxespad": 0.0, "columnspacing": 1.2}
-    for columns in range(min(COLUMNS, len(labels)), 0, -1):
+    for columns in range(min(MOST_LEGEND_COLUMNS, len(labels)), 0, -1):
         drawn = figure.legend(handles, labels, ncols=columns, **style)
         if columns == 1 or drawn.get_window_extent().width <= 0.98 * figure.bbox.width:
             return

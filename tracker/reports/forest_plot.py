@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from tracker.metrics.paired import Paired
     from tracker.reports.figure_style import Look
 
-WIDEST = 50.0  # a ratio beyond this factor is drawn at the edge
-WITHIN = 0.97  # of the logarithm of the reach: the edge at which such a ratio is drawn
+WIDEST_RATIO_DRAWN = 50.0  # a ratio beyond this factor is drawn at the edge
+EDGE_OF_THE_REACH = 0.97  # of the logarithm of the reach: the edge at which such a ratio is drawn
 # up to each reach of the axis: the ratios whose labels have room beside each other
 RATIO_TICKS = (
     (1.3, (0.8, 0.9, 1, 1.1, 1.25)),
     (1.6, (0.8, 1, 1.25)),
     (4.0, (0.5, 0.7, 1, 1.5, 2)),
-    (WIDEST, (0.02, 0.1, 0.2, 0.5, 1, 2, 5, 10, 50)),
+    (WIDEST_RATIO_DRAWN, (0.02, 0.1, 0.2, 0.5, 1, 2, 5, 10, 50)),
 )
 
 
@@ -76,8 +76,8 @@ def forest_of_ratios(
 ) -> None:
     """Draw ratios on a logarithmic axis around 1 that reaches at least from 1/``least`` to ``least``; one of 0 has no place."""
     ends = [end for row in rows for end in (row.low, row.high, row.estimate) if np.isfinite(end) and end > 0]
-    reach = min(WIDEST, 1.1 * max([least, *ends, *(1.0 / end for end in ends)]))
-    edge = reach**WITHIN
+    reach = min(WIDEST_RATIO_DRAWN, 1.1 * max([least, *ends, *(1.0 / end for end in ends)]))
+    edge = reach**EDGE_OF_THE_REACH
     shown = [row if row.estimate > 0 else row._replace(estimate=np.nan) for row in rows]
     ax.set_xscale("log")
     forest(ax, shown, looks, 1.0, (1.0 / edge, edge), head)

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from tracker.formatting import DASH, number
 from tracker.regular_files import read_regular, stands_there
-from tracker.reports.exhibit import Cell, Exhibit, Listing, Omitted, Section, Shown, Verdict
+from tracker.reports.exhibit import Cell, Exhibit, Listing, Omitted, Section, Shown, VerdictBox
 from tracker.reports.figure_files import inline_svg, write_figure
 from tracker.runs import atomic_files
 from tracker.runs.page_seals import has_seal, is_sealed, with_seal
@@ -31,7 +31,7 @@ LARGEST_PAGE = 200_000_000  # bytes
 OLD_HEAD = b"""<meta http-equiv="Content-Security-Policy" content="default-src 'none';"""
 
 
-def render(title: str, subtitle: str, sections: Sequence[Section], verdict: Verdict | None = None) -> str:
+def render(title: str, subtitle: str, sections: Sequence[Section], verdict: VerdictBox | None = None) -> str:
     """Return the page.
 
     Parameters
@@ -81,7 +81,7 @@ def write_each(items: Iterable[Item], folder: Path, kind: Format) -> list[Path]:
     return written
 
 
-def shown(value: Cell) -> str:
+def cell_text(value: Cell) -> str:
     """Return a cell as text: four digits, a dash for nothing."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return DASH
@@ -98,7 +98,7 @@ def _template(name: str) -> jinja2.Template:
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
-    environment.filters["cell"] = shown
+    environment.filters["cell"] = cell_text
     # our own drawing: letters are outlines, and the only words in it, the description, are escaped
     environment.filters["drawn"] = lambda one: Markup(inline_svg(one.figure, one.key, one.alt))  # noqa: S704
     environment.tests.update(

@@ -9,8 +9,7 @@ import numpy as np
 
 from tracker.formatting import number
 from tracker.metrics.averages import half_width
-from tracker.reports.exhibit import Answer, Exhibit, Item, Omitted, Section, Shown, Table
-from tracker.reports.exhibit import Verdict as Box
+from tracker.reports.exhibit import Answer, Exhibit, Item, Omitted, Section, Shown, Table, VerdictBox
 from tracker.reports.figure_style import COLOURS, LINES, MARKERS, MUTED, figure, legend
 from tracker.reports.html_page import render, write
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 
 MOST_LINES, MOST_BARS = 6, 3
-APART = 0.045  # in powers of two: bars of different statistics stand side by side
+BARS_APART = 0.045  # in powers of two: bars of different statistics stand side by side
 TONES = {"confirmed": "good", "rejected": "bad", "inconclusive": "warn", "unavailable": "plain"}
 QUESTIONS = {
     "limit-error": "How does the error shrink with the step?",
@@ -41,7 +40,7 @@ def section(verdict: Verdict, *, alone: bool = False) -> Section:
     return Section(heading, (*lines, *(f"Note: {note}." for note in verdict.notes)), items)
 
 
-def box(verdict: Verdict) -> Box:
+def box(verdict: Verdict) -> VerdictBox:
     """Return the two verdicts for the top of a page."""
     sentences = {line.partition(": ")[0]: line.partition(": ")[2] for line in verdict.statements}
     answers = []
@@ -49,7 +48,7 @@ def box(verdict: Verdict) -> Box:
         question = "Is it the right limit?" if key == "limit" else "Is the engine this algorithm?"
         answers.append(Answer(question, word, sentences.get(key, "").removeprefix(word).lstrip(": "), TONES[word]))
     answers.append(Answer("At which order?", "", sentences.get("order", "")))
-    return Box((), tuple(answers))
+    return VerdictBox((), tuple(answers))
 
 
 def write_limit_page(verdict: Verdict, out: str | Path) -> Path:
@@ -131,7 +130,7 @@ def _draw(axes: Axes, n: int, o: Observable, epsilons: Array, trials: int) -> No
     bars = np.vstack([low, reach]) if noise.any() else None
     if noise.any() and o.exact_error is not None:
         axes.plot(epsilons, np.abs(o.exact_error), color=colour, linewidth=1.0, linestyle=LINES[n % len(LINES)])
-        epsilons = epsilons * 2.0 ** (APART * (2 * n - MOST_BARS + 1))
+        epsilons = epsilons * 2.0 ** (BARS_APART * (2 * n - MOST_BARS + 1))
     style: dict[str, Any] = {"color": colour, "marker": marker, "label": o.name, "capsize": 2.0, "elinewidth": 0.8}
     axes.errorbar(epsilons, error, bars, linestyle="none" if noise.any() else LINES[n % len(LINES)], **style)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from tracker.reports.html_page import shown
+from tracker.reports.html_page import cell_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tracker.reports.exhibit import Cell, Shown, Verdict
+    from tracker.reports.exhibit import Cell, Shown, VerdictBox
     from tracker.runs import Run, Sweep
     from tracker.scenario import Scenario
 
@@ -36,7 +36,7 @@ def sweep_html(sweep: Sweep) -> str:
     return _brief(sweep.scenario.name, subtitle(sweep), found, points_table(sweep))
 
 
-def _brief(title: str, subtitle: str, found: Verdict, table: Shown) -> str:
+def _brief(title: str, subtitle: str, found: VerdictBox, table: Shown) -> str:
     lines = [f"<p>⚠ {escape(warning)}</p>" for warning in found.warnings]
     lines += [f"<p><b>{escape(a.question)}</b> {escape(a.mark)}: {escape(a.answer)}</p>" for a in found.answers]
     head = f"<h4>{escape(title)}</h4><p>{escape(subtitle)}</p>"
@@ -68,5 +68,5 @@ def _chain(scenario: Scenario) -> str:
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     head = "".join(f"<th>{escape(column)}</th>" for column in columns)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(shown(cell))}</td>' for cell in row)}</tr>" for row in rows)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell_text(cell))}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

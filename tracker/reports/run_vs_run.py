@@ -8,7 +8,7 @@ import numpy as np
 
 from tracker.baseline_names import BASELINES, ORACLE
 from tracker.formatting import counted, interval, listed, number, plain
-from tracker.metrics.averages import FEWEST
+from tracker.metrics.averages import FEWEST_TRIALS
 from tracker.metrics.estimates import averages, paired_comparison, trials_alike
 from tracker.metrics.paired import Comparison, Paired
 from tracker.metrics.table import METRICS, metrics_of
@@ -73,12 +73,12 @@ def reasons_against(first: Run, second: Run) -> list[str]:
         np.array_equal(first.arrays[key], second.arrays[key]) for key in ("switches", "jumps", "final_mode")
     ):
         found.append("the hidden modes took different paths")
-    if not shared(first, second):
+    if not shared_samplers(first, second):
         found.append("samplers: no name in common")
     return found
 
 
-def shared(first: Run, second: Run) -> list[str]:
+def shared_samplers(first: Run, second: Run) -> list[str]:
     """Return the samplers that both runs have, in the order of the first, then the baselines."""
     names = [sampler.name for sampler in second.scenario.samplers]
     both = [sampler.name for sampler in first.scenario.samplers if sampler.name in names]
@@ -93,7 +93,7 @@ def compare(first: Run, second: Run) -> list[Change]:
     metrics = [metric for metric in metrics_of(first.measured) if metric in metrics_of(second.measured)]
     means = {metric.key: [averages(metric, view.measured) for view in (one, two)] for metric in metrics}
     changes = []
-    for name in shared(first, second):
+    for name in shared_samplers(first, second):
         lost = [len(view.kept) - view.lasting(name) for view in (one, two)]
         for metric in metrics:
             before, after = (
@@ -146,14 +146,14 @@ def steps(first: Run, second: Run) -> list[dict[str, Any]]:
                 for key, view in views.items()
             },
         }
-        for name in shared(first, second)
+        for name in shared_samplers(first, second)
         if name not in BASELINES
     ]
 
 
 def steps_line(first: Run, second: Run) -> str:
     """Return in a sentence at which steps the samplers stand."""
-    names = [name for name in shared(first, second) if name not in BASELINES]
+    names = [name for name in shared_samplers(first, second) if name not in BASELINES]
     one, two = ({name: View(run).epsilons[name] for name in names} for run in (first, second))
     return f"At these steps: {steps_of_both(one, two)}."
 
@@ -227,7 +227,7 @@ def _caption(changes: Sequence[Change]) -> str:
     level, unknown = len(known) - len(better) - len(worse), len(errors) - len(known)
     parts += [f"not told apart for {level} of {counted(len(errors), 'sampler')}"] if level else []
     parts += (
-        [f"no interval for {unknown} of {counted(len(errors), 'sampler')}, fewer than {FEWEST} trials left"]
+        [f"no interval for {unknown} of {counted(len(errors), 'sampler')}, fewer than {FEWEST_TRIALS} trials left"]
         if unknown
         else []
     )

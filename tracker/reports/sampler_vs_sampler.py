@@ -8,14 +8,14 @@ import numpy as np
 
 from tracker.baseline_names import BASELINES, FROZEN, ORACLE
 from tracker.formatting import counted, interval, listed, number
-from tracker.metrics.averages import CONFIDENCE, FEWEST, no_interval
+from tracker.metrics.averages import CONFIDENCE, FEWEST_TRIALS, no_interval
 from tracker.metrics.estimates import paired_comparison, trial_waits
 from tracker.metrics.table import metrics_of
 from tracker.reports.best_of_sweep import confidence_of_best
 from tracker.reports.exhibit import Exhibit, Omitted, Table
-from tracker.reports.figure_style import figure, shortened
+from tracker.reports.figure_style import figure, shorten
 from tracker.reports.forest_plot import forest_of_ratios, paired_row
-from tracker.reports.step_notes import at_steps, chosen, per_gradient
+from tracker.reports.step_notes import at_steps, choice_note, per_gradient
 
 if TYPE_CHECKING:
     from tracker.metrics.estimates import Contender
@@ -61,7 +61,7 @@ def quantities(view: View) -> list[Quantity]:
 def exhibit(view: View) -> Exhibit | Omitted:
     """Draw a forest plot of paired ratios to a reference."""
     if view.trials < 2:
-        return Omitted(KEY, QUESTION, f"one trial: a paired interval needs at least {FEWEST}.")
+        return Omitted(KEY, QUESTION, f"one trial: a paired interval needs at least {FEWEST_TRIALS}.")
     lost = [name for name in view.samplers if name not in view.alive]
     if not view.alive:
         return Omitted(KEY, QUESTION, "every trial of every sampler diverged.")
@@ -78,7 +78,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
             rows = [paired_row(name, found[name]) for name in drawn if found[name].trials]
             forest_of_ratios(ax, rows, view.looks, "wins", 1.5)
             ax.set_title(quantity.title)
-        axes[-1].set_xlabel(f"ratio to {shortened(view.names)[view.index(reference)]} (left of 1 is better)")
+        axes[-1].set_xlabel(f"ratio to {shorten(view.names)[view.index(reference)]} (left of 1 is better)")
     caption = _caption(view, reference, others, compared)
     caption += _about_gradients(view) if any(quantity.is_time for quantity, _ in compared) else ""
     law = view.scenario.chain
@@ -121,7 +121,7 @@ def _caption(view: View, reference: str, others: list[str], compared: list[tuple
         pair = against(view, quantity, reference, confidence_of_best([1 + len(real)]))[best]
         sentences.append(
             f"{quantity.title.split(',')[0]}: {best} has {number(pair.estimate)} times that of {reference}, "
-            f"{_how_sure(pair, chosen(list(real)))}"
+            f"{_how_sure(pair, choice_note(list(real)))}"
         )
     text = "; ".join(sentences) or "ratios of the trials' averages"
     if len(view.samplers) > 1:
@@ -148,12 +148,14 @@ def _about_gradients(view: View) -> str:
     return f"{'' if more else same}{left_out}"
 
 
-def _how_sure(pair: Paired, chosen: str) -> str:
+def _how_sure(pair: Paired, choice: str) -> str:
     wins = f"smaller in {pair.wins} of {counted(pair.trials, 'trial')}"
     if not (np.isfinite(pair.low) and np.isfinite(pair.high)):
-        return f"{wins} (undecided: {no_interval(pair.trials) if pair.trials < FEWEST else 'no interval is known'})"
+        return (
+            f"{wins} (undecided: {no_interval(pair.trials) if pair.trials < FEWEST_TRIALS else 'no interval is known'})"
+        )
     sure = "" if pair.high < 1 else " (undecided: the interval holds 1)" if pair.low <= 1 else " (worse)"
-    return f"95 % interval {interval(pair.low, pair.high)}{chosen}, {wins}{sure}"
+    return f"95 % interval {interval(pair.low, pair.high)}{choice}, {wins}{sure}"
 
 
 def _table(reference: str, compared: list[tuple[Quantity, dict[str, Paired]]]) -> Table:

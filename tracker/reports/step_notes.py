@@ -1,4 +1,4 @@
-"""Describe the steps at which samplers are compared. An error belongs to a sampler at its step."""
+"""Say at which steps samplers are compared: a sampler's error depends on its step."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tracker.reports.exhibit import Exhibit
     from tracker.reports.run_view import View
 
-MOST_NAMED = 6  # steps in one sentence
-NAMED = ("epsilon", "ε =")  # a sentence with one of these says at which steps
+MOST_STEPS_IN_A_SENTENCE = 6
+WORDS_THAT_NAME_A_STEP = ("epsilon", "ε =")  # a sentence with one of these says at which steps
 UNKNOWN = "not known"
 
 
@@ -28,7 +28,7 @@ def at_steps(epsilons: Mapping[str, float]) -> str:
         shared.setdefault(epsilon, []).append(name)
     if len(shared) == 1:
         return f"epsilon = {plain(next(iter(shared)))}{' for all' if len(epsilons) > 1 else ''}"
-    if len(shared) > MOST_NAMED:
+    if len(shared) > MOST_STEPS_IN_A_SENTENCE:
         small, large = min(shared), max(shared)
         return f"epsilon from {plain(small)} ({listed(shared[small])}) to {plain(large)} ({listed(shared[large])})"
     return "epsilon = " + ", ".join(f"{plain(epsilon)} for {listed(names)}" for epsilon, names in shared.items())
@@ -43,7 +43,11 @@ def steps_of_both(first: Mapping[str, float], second: Mapping[str, float]) -> st
 
 def with_steps(item: Exhibit | Omitted, view: View) -> Exhibit | Omitted:
     """Add the steps to a caption that names samplers, where these differ in their steps and it does not say so."""
-    if isinstance(item, Omitted) or len(set(view.epsilons.values())) < 2 or any(word in item.caption for word in NAMED):
+    if (
+        isinstance(item, Omitted)
+        or len(set(view.epsilons.values())) < 2
+        or any(word in item.caption for word in WORDS_THAT_NAME_A_STEP)
+    ):
         return item
     named = any(name in item.caption for name in view.samplers)
     return replace(item, caption=f"{item.caption} Steps: {at_steps(view.epsilons)}.") if named else item
@@ -85,6 +89,6 @@ def _taking(costly: Mapping[str, int]) -> str:
     return listed([f"{name} takes {m} gradients a step" for name, m in costly.items()])
 
 
-def chosen(names: Sequence[str]) -> str:
+def choice_note(names: Sequence[str]) -> str:
     """Say that what is quoted was chosen among several."""
     return f", widened for the choice among {len(names)}" if len(names) > 1 else ""

@@ -10,7 +10,7 @@ from tracker.baseline_names import BASELINES
 from tracker.formatting import number
 from tracker.metrics.table import METRICS
 from tracker.reports.exhibit import Cell, Exhibit, Table
-from tracker.reports.figure_style import MUTED, PAPER, WIDTH, figure, legend, looks, names_below, shortened
+from tracker.reports.figure_style import MUTED, PAPER, WIDTH, figure, legend, looks, names_below, shorten
 from tracker.reports.step_notes import at_steps
 from tracker.reports.sweep_axes import is_choice, is_geometric, positions, ticks
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tracker.array_types import Array, Booleans
     from tracker.runs.sweep_points import Axis
-    from tracker.runs.sweep_running import Sweep
+    from tracker.runs.sweep_result import Sweep
 
 
 MAPS_IN_A_ROW = 3
@@ -159,20 +159,20 @@ def _maps(drawn: SweepPicture) -> Figure:
         grid = picture.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
         for ax in grid.flat[len(drawn.samplers) :]:
             ax.remove()
-        for ax, name, title in zip(grid.flat, drawn.samplers, shortened(drawn.samplers), strict=False):
+        for ax, name, title in zip(grid.flat, drawn.samplers, shorten(drawn.samplers), strict=False):
             image = ax.imshow(drawn.values(name), origin="lower", aspect="auto", cmap="viridis", norm=scale)
             _annotate(ax, drawn, name, image.norm)
             ax.set_title(title)
             ax.grid(visible=False)
             ax.set_xticks(
                 range(len(across.values)),
-                shortened(ticks(across)),
+                shorten(ticks(across)),
                 parse_math=False,
                 rotation=45,
                 ha="right",
                 rotation_mode="anchor",
             )
-            ax.set_yticks(range(len(down.values)), shortened(ticks(down)), parse_math=False)
+            ax.set_yticks(range(len(down.values)), shorten(ticks(down)), parse_math=False)
         picture.supxlabel(across.address, fontsize=9)
         picture.supylabel(down.address, fontsize=9)
         bar = picture.colorbar(image, ax=picture.axes, label=drawn.title, fraction=0.05)

@@ -18,8 +18,8 @@ from tracker.reports.html_page import render, write, write_each
 from tracker.reports.sweep_figures import sweep_exhibit
 from tracker.reports.sweep_theory import METRIC, with_theory
 from tracker.reports.sweep_verdict import sweep_verdict
-from tracker.reports.tuning import cells, columns, exact_best, tuning
-from tracker.runs.sweep_running import SWEEP
+from tracker.reports.tuning import best_steps, cells, columns, exact_best
+from tracker.runs.file_names import SWEEP_MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tracker.reports.best_of_sweep import Contest
     from tracker.reports.figure_files import Format
     from tracker.reports.tuning import Tuned
-    from tracker.runs.sweep_running import Sweep
+    from tracker.runs.sweep_result import Sweep
 
 MOST_ROWS = 200  # of a table; the rest is in sweep.nc
 
@@ -36,7 +36,7 @@ MOST_ROWS = 200  # of a table; the rest is in sweep.nc
 def sweep_report(sweep: Sweep) -> str:
     """Return the page of a sweep."""
     found = contests(sweep)
-    tuned = tuning(sweep)
+    tuned = best_steps(sweep)
     tables = (
         *((best_table(found),) if any(one.against for one in found) else ()),
         *((tuning_table(tuned),) if tuned else ()),
@@ -189,7 +189,7 @@ def provenance(sweep: Sweep) -> Section:
         ("sha256 of the scenario", about.sha256),
         ("sha256 of the points' hashes", result_hash(sweep)),
     ]
-    return repeated_by("tracker sweep", about, rows, sweep.path / SWEEP if sweep.path is not None else None)
+    return repeated_by("tracker sweep", about, rows, sweep.path / SWEEP_MANIFEST if sweep.path is not None else None)
 
 
 def result_hash(sweep: Sweep) -> str:

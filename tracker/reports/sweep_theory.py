@@ -16,7 +16,7 @@ from tracker.reports.sweep_figures import picture_of
 if TYPE_CHECKING:
     from tracker.array_types import Array
     from tracker.reports.exhibit import Exhibit
-    from tracker.runs.sweep_running import Sweep
+    from tracker.runs.sweep_result import Sweep
 
 
 METRIC = "mean_square_error"

@@ -10,32 +10,32 @@ from tracker.baseline_names import BASELINES
 from tracker.formatting import counted, interval, listed, number, percent, plain
 from tracker.metrics.multiple_tests import family
 from tracker.reports.best_of_sweep import rows_of
-from tracker.reports.exhibit import Answer, Verdict
-from tracker.reports.exhibits.dwells import SUSPICIOUS
+from tracker.reports.exhibit import Answer, VerdictBox
+from tracker.reports.exhibits.dwells import SUSPICIOUS_P_VALUE
 from tracker.reports.step_notes import at_steps
 from tracker.reports.tuning import tunes
-from tracker.reports.verdict_box import FEW_SWITCHES, FEW_TRIALS, MOST, MOSTLY_CENSORED, trust
+from tracker.reports.verdict_box import FEW_SWITCHES, FEW_TRIALS, MOSTLY_CENSORED, SHARE_THAT_COUNTS_AS_TRACKING, trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tracker.reports.best_of_sweep import Candidate, Contest
-    from tracker.runs.sweep_running import Outcome, Sweep
+    from tracker.runs.sweep_result import Outcome, Sweep
 
 MOST_NAMED = 6  # worlds, points or samplers in one sentence
 NOTHING = "no point came to an end without divergence."
-ABOUT_VISITS = {  # a p-value of a mode in a summary, and what is wrong where it is small
+WRONG_WITH_VISITS = {  # a p-value of a mode in a summary, and what is wrong where it is small
     "rate_p_value": "a mode is not left as often as alpha and Q say",
     "p_value": "the visits to a mode do not look geometric",
 }
 FINE = "No point failed or diverged, and no check of the trials and the chain found anything."
 
 
-def sweep_verdict(sweep: Sweep, found: Sequence[Contest]) -> Verdict:
+def sweep_verdict(sweep: Sweep, found: Sequence[Contest]) -> VerdictBox:
     """Return the warnings and the answers; ``found`` is what ``contests`` made of the sweep."""
     warnings = tuple(_warnings(sweep))
     answers = [which_sampler(found), which_setting(found), did_it_track(found), trust(warnings, FINE)]
-    return Verdict(warnings, tuple(answer for answer in answers if answer is not None))
+    return VerdictBox(warnings, tuple(answer for answer in answers if answer is not None))
 
 
 def which_sampler(found: Sequence[Contest]) -> Answer:
@@ -188,7 +188,7 @@ def did_it_track(found: Sequence[Contest]) -> Answer | None:
     facts += (
         f", {'intervals' if len(ends) > 1 else 'interval'} widened for the choice among {among}" if among > 1 else ""
     )
-    most, some = (sum(gap.low > least for _, gap in known) for least in (MOST, 0.0))
+    most, some = (sum(gap.low > least for _, gap in known) for least in (SHARE_THAT_COUNTS_AS_TRACKING, 0.0))
     if most == len(known):
         return Answer("Did it track?", "yes", f"{facts}.", "good")
     tail = f"; more than half of it {_in(most, [contest for contest, _ in known])}" if most and len(known) > 1 else ""
@@ -243,10 +243,10 @@ def _about_the_chain(outcomes: Sequence[Outcome]) -> Iterator[str]:
 def _strange_visits(chains: Sequence[tuple[Outcome, Mapping[str, Any]]]) -> Iterator[str]:
     """Tell at which points the visits are hardly those of the given law, corrected for all tests of all modes of all points."""
     dwells = [(outcome, dwell) for outcome, chain in chains for dwell in chain.get("dwell", ())]
-    together = family(dwell.get(key) for _, dwell in dwells for key in ABOUT_VISITS)
-    for key, fact in ABOUT_VISITS.items():
+    together = family(dwell.get(key) for _, dwell in dwells for key in WRONG_WITH_VISITS)
+    for key, fact in WRONG_WITH_VISITS.items():
         known = [(outcome, together.correct(dwell[key])) for outcome, dwell in dwells if dwell.get(key) is not None]
-        strange = [(outcome, p) for outcome, p in known if p < SUSPICIOUS]
+        strange = [(outcome, p) for outcome, p in known if p < SUSPICIOUS_P_VALUE]
         if strange:
             least = number(min(p for _, p in strange), 2)
             yield (

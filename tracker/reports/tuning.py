@@ -18,7 +18,7 @@ import numpy as np
 from tracker.formatting import DASH, interval, number, plain
 from tracker.metrics.averages import confidence_of_each, half_width
 from tracker.metrics.paired import Paired, ratio_of_averages
-from tracker.reports.best_of_sweep import TRACKING, Candidate, candidates, paired, where, worlds
+from tracker.reports.best_of_sweep import TRACKING, Candidate, candidates, compare_candidates, where, worlds
 from tracker.reports.step_notes import over_limit
 from tracker.reports.sweep_axes import is_choice, ticks
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
     from tracker.reports.best_of_sweep import World
     from tracker.runs.sweep_points import Axis
-    from tracker.runs.sweep_running import Sweep
+    from tracker.runs.sweep_result import Sweep
 
 ALPHA, STEP = "chain.alpha", "epsilon"
-SAME = 1e-9  # relative: two values of alpha or epsilon that are one
-MOST_EXACT = 24  # rows for which theory is asked for the best step
+EQUAL_STEPS = 1e-9  # relative: two values of alpha or epsilon that are one
+MOST_ROWS_WITH_THEORY = 24  # rows for which theory is asked for the best step
 
 
 class Tuned(NamedTuple):
@@ -69,7 +69,7 @@ def tunes(axis: Axis) -> bool:
     return is_choice(axis) and axis.address.rpartition(".")[2] == STEP
 
 
-def tuning(sweep: Sweep, metric: str = TRACKING) -> tuple[Tuned, ...]:
+def best_steps(sweep: Sweep, metric: str = TRACKING) -> tuple[Tuned, ...]:
     """Return a row for each world and sampler; nothing where no step is swept."""
     if not any(tunes(axis) for axis in sweep.axes):
         return ()
@@ -117,8 +117,8 @@ def _tuned(
     best, base = _least(entries), found[world].get(reference, [])
     reach = float(half_width(best.error.stderr, _trials(best), widened.error))
     compared = name != reference and bool(base)
-    own = paired(best, _least(base), widened.ratio) if compared else None
-    level = [one for one in entries if one is not best and not paired(best, one, widened.ratio).high < 1.0]
+    own = compare_candidates(best, _least(base), widened.ratio) if compared else None
+    level = [one for one in entries if one is not best and not compare_candidates(best, one, widened.ratio).high < 1.0]
     per_gradient, needs = _per_gradient(world, name, reference, found, widened) if compared else (None, ())
     return Tuned(
         world=world,
@@ -143,7 +143,7 @@ def _same(entries: Sequence[Candidate], base: Sequence[Candidate], confidence: f
     """Return the ratio at each step that both have, each with the best of its other settings."""
     steps = sorted({one.epsilon for one in entries} & {one.epsilon for one in base})
     at = {epsilon: [[one for one in some if one.epsilon == epsilon] for some in (entries, base)] for epsilon in steps}
-    return [(epsilon, paired(_least(one), _least(two), confidence)) for epsilon, (one, two) in at.items()]
+    return [(epsilon, compare_candidates(_least(one), _least(two), confidence)) for epsilon, (one, two) in at.items()]
 
 
 def _per_gradient(
@@ -153,7 +153,7 @@ def _per_gradient(
     own, base = (_gradients(found[world][one][0]) for one in (name, reference))
     law = found[world][name][0].outcome.point.scenario.chain
     if own == base == 1:
-        return paired(_least(found[world][name]), _least(found[world][reference]), widened.ratio), ()
+        return compare_candidates(_least(found[world][name]), _least(found[world][reference]), widened.ratio), ()
     if law is None:
         return None, ()
     needed = {one: m * law.alpha for one, m in ((name, own), (reference, base))}
@@ -174,7 +174,7 @@ def _world_at(world: World, alpha: float, found: dict[World, dict[str, list[Cand
     for other, entries in found.items():
         rest, own = ([pair for pair in one if pair[0].address != ALPHA] for one in (other, world))
         law = next((some[0].outcome.point.scenario.chain for some in entries.values()), None)
-        if rest == own and law is not None and abs(law.alpha - alpha) <= SAME * alpha:
+        if rest == own and law is not None and abs(law.alpha - alpha) <= EQUAL_STEPS * alpha:
             return other
     return None
 
@@ -187,14 +187,14 @@ def exact_best(rows: Sequence[Tuned]) -> list[str]:
     from tracker.limits import best_step
 
     found = []
-    for row in rows[:MOST_EXACT]:
+    for row in rows[:MOST_ROWS_WITH_THEORY]:
         try:
             best = best_step(row.best.outcome.point.scenario, row.best.sampler)
         except (ValueError, ArithmeticError) as reason:
-            found.append(f"not known: {str(reason).removeprefix('best_step: ')}")
+            found.append(f"not known: {reason}")
         else:
             found.append(f"{number(best.epsilon)} (mean square {number(best.mean_square_error)})")
-    return [*found, *("not computed" for _ in rows[MOST_EXACT:])]
+    return [*found, *("not computed" for _ in rows[MOST_ROWS_WITH_THEORY:])]
 
 
 def cells(row: Tuned) -> tuple[str, ...]:
@@ -242,7 +242,7 @@ def _told(pair: Paired) -> str:
     )
 
 
-def described(rows: Sequence[Tuned]) -> list[dict[str, Any]]:
+def rows_as_json(rows: Sequence[Tuned]) -> list[dict[str, Any]]:
     """Return the rows for JSON."""
     return [
         {

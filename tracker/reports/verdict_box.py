@@ -8,13 +8,13 @@ import numpy as np
 
 from tracker.baseline_names import FROZEN, ORACLE
 from tracker.formatting import counted, interval, listed, number, percent, plain
-from tracker.metrics.averages import CONFIDENCE, FEWEST, confidence_of_each, no_interval
+from tracker.metrics.averages import CONFIDENCE, FEWEST_TRIALS, confidence_of_each, no_interval
 from tracker.metrics.paired import Paired, gap_closed, ratio_of_means
 from tracker.reports.best_of_sweep import confidence_of_best
-from tracker.reports.exhibit import Answer, Verdict
+from tracker.reports.exhibit import Answer, VerdictBox
 from tracker.reports.exhibits.diagnostics import recomputed_difference
 from tracker.reports.exhibits.dwells import counts_of, suspicions
-from tracker.reports.exhibits.skew_path import at_bounds, moving
+from tracker.reports.exhibits.skew_path import at_bounds, samplers_that_move_skew
 from tracker.reports.step_notes import at_steps
 from tracker.scenario.step_warnings import aliased_records, doubtful_targets
 from tracker.scenario.switching_check import unstable_when_switched
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 
 FEW_TRIALS = 20  # below it intervals cover less than they say
 FEW_SWITCHES = 10
-HOT = 0.1  # gradient noise over injected noise that is worth a word
-NEAR_LIMIT = 0.5  # step over stability limit that is worth a word
+NOISE_WORTH_A_WORD = 0.1  # gradient noise over injected noise
+STEP_WORTH_A_WORD = 0.5  # step over its stability limit
 MOSTLY_CENSORED = 0.5
 OFTEN_AT_BOUNDS = 0.2
-MOST = 0.5  # of the gap between standing still and knowing the mode that counts as tracking
+SHARE_THAT_COUNTS_AS_TRACKING = 0.5  # of the gap between standing still and knowing the mode
 WRONG_RECORDS = 1e-9
 # An excess cost below this times 1 + |least cost| is no rounding: a hundred times what the search for minimisers calls equal.
 BELOW_THE_LEAST = -1e-6
-SHOWN = 6  # coordinates of a point
+MOST_COORDINATES_SHOWN = 6
 
 
-def verdict(view: View, health: dict[str, Health]) -> Verdict:
+def verdict(view: View, health: dict[str, Health]) -> VerdictBox:
     """Return the warnings and the three answers."""
     warnings = tuple(_warnings(view, health))
-    return Verdict(warnings, (did_it_track(view), which_sampler(view), trust(warnings)))
+    return VerdictBox(warnings, (did_it_track(view), which_sampler(view), trust(warnings)))
 
 
 def did_it_track(view: View) -> Answer:
@@ -72,7 +72,7 @@ def did_it_track(view: View) -> Answer:
         return Answer(question, "unclear", f"{facts}: {no_interval(closed.trials)}{left}.", "warn")
     chosen = f", widened for the choice among {among} samplers" if among > 1 else ""
     facts += f" (95 % interval {percent(closed.low)} to {percent(closed.high)}{chosen})."
-    if closed.low > MOST:
+    if closed.low > SHARE_THAT_COUNTS_AS_TRACKING:
         return Answer(question, "yes", facts, "good")
     if closed.low > 0.0:
         return Answer(question, "partly", facts, "warn")
@@ -110,8 +110,8 @@ def which_sampler(view: View) -> Answer:
     if not others:
         alone = f"the only one with a trial that did not diverge.{gone}" if lost else "the only one in this run."
         return Answer(question, best, alone)
-    if view.trials < FEWEST:
-        few = f"{counted(view.trials, 'trial')} cannot tell samplers apart: that takes {FEWEST}."
+    if view.trials < FEWEST_TRIALS:
+        few = f"{counted(view.trials, 'trial')} cannot tell samplers apart: that takes {FEWEST_TRIALS}."
         return Answer(question, "undecided", f"{few}{gone}", "warn")
     confidence = confidence_of_best([len(alive)])
     found = {name: _against(view, best, name, confidence) for name in others}
@@ -137,7 +137,9 @@ def _how_much(best: str, other: str, pair: Paired) -> str:
         return f"Against {other} there is no ratio: {why}."
     head = f"Against {other}, the next one, its error is {number(pair.estimate)} times as large"
     if not np.isfinite(pair.low):
-        return f"{head} (in {counted(pair.trials, 'trial')} in which neither diverged; an interval takes {FEWEST})."
+        return (
+            f"{head} (in {counted(pair.trials, 'trial')} in which neither diverged; an interval takes {FEWEST_TRIALS})."
+        )
     return f"{head} (interval {interval(pair.low, pair.high)}, smaller in {pair.wins} of {pair.trials} trials)."
 
 
@@ -200,7 +202,9 @@ def _about_the_minimisers(view: View) -> Iterator[str]:
         if least < BELOW_THE_LEAST * (1.0 + abs(mode.floor)):
             trial, n, record = np.argwhere((excess == least) & (modes == x))[0]
             theta = view.arrays["theta"][trial, n, record]
-            point = ", ".join(number(float(one)) for one in theta[:SHOWN]) + (", ..." if theta.size > SHOWN else "")
+            point = ", ".join(number(float(one)) for one in theta[:MOST_COORDINATES_SHOWN]) + (
+                ", ..." if theta.size > MOST_COORDINATES_SHOWN else ""
+            )
             yield (
                 f"{name} has a deeper minimum than was found: {view.names[n]} was recorded at θ = ({point}) with an excess cost of "
                 f"{number(least)}, so errors and excess costs are about the wrong point."
@@ -223,12 +227,12 @@ def _about_the_chain(view: View) -> Iterator[str]:
 
 def _about_the_samplers(view: View, health: dict[str, Health]) -> Iterator[str]:
     unstable = [name for name, h in health.items() if h.step >= 1.0]
-    near = [name for name, h in health.items() if NEAR_LIMIT < h.step < 1.0]
+    near = [name for name, h in health.items() if STEP_WORTH_A_WORD < h.step < 1.0]
     if unstable:
         yield f"{listed(unstable)}: the step is beyond its mean-square stability limit."
     if near:
         yield f"{listed(near)}: the step is more than half of its stability limit."
-    hot = [name for name, h in health.items() if np.isfinite(h.any_noise) and h.any_noise > HOT]
+    hot = [name for name, h in health.items() if np.isfinite(h.any_noise) and h.any_noise > NOISE_WORTH_A_WORD]
     if hot:
         worst = max(hot, key=lambda n: health[n].any_noise)
         yield (
@@ -238,7 +242,7 @@ def _about_the_samplers(view: View, health: dict[str, Health]) -> Iterator[str]:
     for contestant in view.run.problem.contestants:
         if resets := view.summary[contestant.name]["resets"]:
             yield f"{contestant.name}: its derivative process outgrew its limit and was reset {counted(resets, 'time')}."
-    for name in moving(view):
+    for name in samplers_that_move_skew(view):
         if view.scenario.dimension > 1 and (share := at_bounds(view, name)) > OFTEN_AT_BOUNDS:
             yield f"{name}: S is at its bounds {percent(share)} of the time, so the bounds decide."
     yield from _about_the_start(view)

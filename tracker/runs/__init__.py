@@ -8,7 +8,8 @@ from tracker.runs.run_result import Run
 from tracker.runs.run_trials import run
 from tracker.runs.sweep_points import axes_of, points_of
 from tracker.runs.sweep_reading import open_sweep
-from tracker.runs.sweep_running import Sweep, sweep
+from tracker.runs.sweep_result import Sweep
+from tracker.runs.sweep_running import sweep
 
 __all__ = [
     "CorruptRun",

@@ -40,7 +40,7 @@ class Shape(NamedTuple):
 
 
 Shapes = dict[str, Shape]
-LEADING = ("sampler", "trial", "time")  # axes that come first in the dataset of a run, in this order
+LEADING_AXES = ("sampler", "trial", "time")  # axes that come first in the dataset of a run, in this order
 
 
 def shapes_of(scenario: Scenario, trials: int) -> Shapes:
@@ -77,7 +77,7 @@ def bytes_of(shapes: Shapes) -> int:
     return sum(shape.bytes for shape in shapes.values())
 
 
-def impossible(scenario: Scenario, arrays: Arrays, trials: Sequence[int] | Integers) -> str | None:
+def reason_impossible(scenario: Scenario, arrays: Arrays, trials: Sequence[int] | Integers) -> str | None:
     """Return what in the results of ``trials``, which have the right shapes, cannot be; None where all can."""
     modes, steps = len(scenario.modes), scenario.steps
     diverged = arrays["diverged"]

@@ -13,7 +13,7 @@ from tracker.regular_files import open_regular, read_regular
 from tracker.runs import atomic_files
 from tracker.runs.array_shapes import shapes_in
 from tracker.runs.file_names import shard_name
-from tracker.runs.npz import first_array, most_bytes, packed, unpacked
+from tracker.runs.npz import first_array, most_bytes, pack_arrays, unpack_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     from tracker.runs.array_shapes import Shapes
 
-EVERY_SECONDS = 30.0  # of computing
-MOST_OF_THE_TIME = 0.05  # no more than this part of it goes into writing
-WORTH_KEEPING = 1.0  # seconds of computing, when a run is interrupted
+SECONDS_BETWEEN_SNAPSHOTS = 30.0  # of computing
+LARGEST_SHARE_SPENT_WRITING = 0.05
+SECONDS_WORTH_KEEPING = 1.0  # of computing, when a run is interrupted
 DIGEST_SIZE = hashlib.sha256().digest_size
 MOST_STEPS = 2**62
-CHUNK = 1_000_000  # bytes that are read at once
+BYTES_READ_AT_ONCE = 1_000_000
 
 
 class Place(NamedTuple):
@@ -57,7 +57,9 @@ class Checkpoint:
 
     def due(self) -> bool:
         """Tell whether enough was computed since the last snapshot."""
-        return time.thread_time() - self._last > max(EVERY_SECONDS, self._cost / MOST_OF_THE_TIME)
+        return time.thread_time() - self._last > max(
+            SECONDS_BETWEEN_SNAPSHOTS, self._cost / LARGEST_SHARE_SPENT_WRITING
+        )
 
     def load(self, empty: Snapshot) -> Snapshot | None:
         """Return the last snapshot if it is whole, of this shard, and shaped as ``empty``."""
@@ -71,7 +73,7 @@ class Checkpoint:
     def save(self, snapshot: Snapshot) -> None:
         """Write the snapshot in place of the last one, unless hardly anything came since."""
         now = time.thread_time()
-        if now - self._last < WORTH_KEEPING:
+        if now - self._last < SECONDS_WORTH_KEEPING:
             return
         try:
             atomic_files.write_file(self._path, encode(snapshot, self._identity))
@@ -84,13 +86,13 @@ class Checkpoint:
 
 def encode(snapshot: Snapshot, identity: str) -> bytes:
     """Return the snapshot as bytes that begin with their own hash."""
-    data = packed(_named(snapshot))
+    data = pack_arrays(_named(snapshot))
     return _digest(data, identity) + data
 
 
 def decode(data: bytes, identity: str, empty: Snapshot, steps: int = MOST_STEPS) -> Snapshot | None:
     """Return the snapshot, or None if a byte was changed, it belongs elsewhere, or holds what no snapshot can."""
-    arrays = decoded(data, identity, shapes_in(_named(empty)), steps)
+    arrays = decode_arrays(data, identity, shapes_in(_named(empty)), steps)
     if arrays is None:
         return None
     ledgers = tuple(
@@ -99,13 +101,13 @@ def decode(data: bytes, identity: str, empty: Snapshot, steps: int = MOST_STEPS)
     return Snapshot(arrays["reached"], arrays["seconds"], ledgers)
 
 
-def decoded(data: bytes, identity: str, expected: Shapes, steps: int) -> dict[str, NDArray[Any]] | None:
+def decode_arrays(data: bytes, identity: str, expected: Shapes, steps: int) -> dict[str, NDArray[Any]] | None:
     """Return the arrays of a snapshot by name, or None where it is none."""
     digest, data = data[:DIGEST_SIZE], data[DIGEST_SIZE:]
     if _digest(data, identity) != digest:
         return None
     try:
-        arrays = unpacked(data, expected)
+        arrays = unpack_arrays(data, expected)
     except ValueError:
         return None
     return arrays if _can_be(arrays, steps) else None
@@ -134,7 +136,7 @@ def is_whole(place: Place) -> bool:
     try:
         with open_regular(Path(place.path)) as file:
             begins, digest = file.read(DIGEST_SIZE), hashlib.sha256(_salt(place.identity))
-            while chunk := file.read(CHUNK):
+            while chunk := file.read(BYTES_READ_AT_ONCE):
                 digest.update(chunk)
             return digest.digest() == begins
     except OSError:

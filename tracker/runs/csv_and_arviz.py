@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Cell = str | int | float | None
 
-FORMULAS = tuple("=+-@")  # how a cell begins that a spreadsheet would compute
+FORMULA_STARTS = tuple("=+-@")  # how a cell begins that a spreadsheet would compute
 SUMMARY_CSV, TRACES_CSV, CHAIN_CSV = "summary.csv", "traces.csv", "chain.csv"
 
 
@@ -79,7 +79,7 @@ def _plain(cell: Cell) -> Cell:
     if not isinstance(cell, str):
         return "" if cell is None else cell
     clean = printable(cell)
-    return f"'{clean}" if clean.lstrip(" ")[:1] in FORMULAS else clean
+    return f"'{clean}" if clean.lstrip(" ")[:1] in FORMULA_STARTS else clean
 
 
 def _flat(value: Mapping[str, Any] | Sequence[Any], prefix: str = "") -> dict[str, Cell]:

@@ -71,7 +71,7 @@ def refuse_if_silent(engine: str, plugins: tuple[str, ...] = ()) -> None:
         return
     host_and_port(address)
     _listen(address)
-    client = connected(address)
+    client = connect(address)
     try:
         _compare(client, plugins)
     finally:
@@ -124,7 +124,7 @@ def _secret(address: str) -> ssl.SSLContext:
     return context
 
 
-def connected(address: str) -> Any:
+def connect(address: str) -> Any:
     """Return a client of the cluster at ``address``."""
     from distributed import Client
 

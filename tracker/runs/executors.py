@@ -17,27 +17,27 @@ import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from tracker.engine.simulate import simulate
 from tracker.runs.checkpoints import Checkpoint
-from tracker.runs.dask_cluster import connected, host_and_port
-from tracker.runs.run_directory import Stored
-from tracker.runs.workers import Payload, Task, pack, start_worker, work
+from tracker.runs.dask_cluster import connect, host_and_port
+from tracker.runs.resuming import Stored
+from tracker.runs.workers import PackedProblem, Task, pack, start_worker, work
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tracker.engine.simulate import Problem
 
 ENGINES = ("threads", "processes", "dask", "dask:ADDRESS")
 SECONDS_TO_CLOSE = 1.0
 LOOPBACK = "127.0.0.1"
-KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # no such thing on Windows
+KILL_SIGNAL = getattr(signal, "SIGKILL", signal.SIGTERM)  # no such thing on Windows
 
 
 @contextmanager
-def deaf() -> Iterator[None]:
+def signals_kept_from_children() -> Iterator[None]:
     """Let processes that are started in here never hear Ctrl-C and hang-ups, which reach the whole group: we tell them to stop.
 
     What comes for this process meanwhile is handed over at the end.
@@ -52,55 +52,69 @@ def deaf() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-class Engine(Protocol):
-    """Computes shards; with ``width`` of them submitted it never waits for the next, even while one is being stored."""
+class ShardExecutor:
+    """Computes shards; with ``width`` of them submitted it never waits for the next, even while one is being stored.
+
+    What is written here serves an executor of the caller's, of any kind but threads.
+    """
 
     width: int
 
+    def __init__(self, problem: Problem, pool: Executor) -> None:
+        self.width = 2 * int(getattr(pool, "_max_workers", 0) or os.cpu_count() or 1)
+        self._payload: PackedProblem = pack(problem)
+        self._pool = pool
+
     def submit(self, task: Task) -> Future[Stored]:
         """Begin a shard."""
+        return self._pool.submit(work, self._payload, task)
 
-    def steps(self, shard: int) -> float:
-        """Return how many steps of a shard are done, as far as is known."""
+    def steps(self, shard: int) -> float:  # noqa: ARG002
+        """Return how many steps of a shard are done; 0 where workers do not tell."""
+        return 0.0
 
     def rebuild(self) -> bool:
-        """Build anew what broke; False where it belongs to the caller."""
+        """Build anew what broke; False where that is left to the caller."""
+        return False
 
     def close(self, *, at_once: bool) -> None:
-        """End, ``at_once`` without waiting for shards under way."""
+        """End, ``at_once`` without waiting for shards under way; an executor of the caller's is left as it is."""
 
 
-class Threads:
-    """Threads of this process, its own or the caller's."""
+class Threads(ShardExecutor):
+    """Threads of this process, its own or the caller's; ``then`` is done to a shard in the thread that computed it."""
 
-    def __init__(self, problem: Problem, workers: int | None, pool: ThreadPoolExecutor | None = None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        workers: int | None,
+        pool: ThreadPoolExecutor | None = None,
+        then: Callable[[Stored], Any] | None = None,
+    ) -> None:
         count = workers or (pool._max_workers if pool is not None else 0) or os.cpu_count() or 1  # noqa: SLF001
         self.width = 2 * count
-        self._problem, self._own = problem, pool is None
+        self._problem, self._own, self._then = problem, pool is None, then
         self._pool = pool or ThreadPoolExecutor(count)
         self._stop = threading.Event()
         self._steps: dict[int, float] = {}
 
-    def submit(self, task: Task) -> Future[Stored]:
+    def submit(self, task: Task) -> Future[Any]:
         """Begin a shard."""
         return self._pool.submit(self._work, task)
 
-    def _work(self, task: Task) -> Stored:
+    def _work(self, task: Task) -> Any:
         self._steps[task.shard] = 0.0
 
         def add(more: float) -> None:
             self._steps[task.shard] += more
 
         keeper = Checkpoint(task.place) if task.place is not None else None
-        return Stored(*simulate(self._problem, range(task.first, task.stop), add, self._stop.is_set, keeper))
+        done = Stored(*simulate(self._problem, range(task.first, task.stop), add, self._stop.is_set, keeper))
+        return done if self._then is None else self._then(done)
 
     def steps(self, shard: int) -> float:
         """Return how many steps of a shard are done."""
         return self._steps.get(shard, 0.0)
-
-    def rebuild(self) -> bool:
-        """Threads do not break; a pool whose threads could not start belongs to a machine in need."""
-        return False
 
     def close(self, *, at_once: bool) -> None:
         """End."""
@@ -110,15 +124,17 @@ class Threads:
             self._pool.shutdown(cancel_futures=at_once)
 
 
-class Processes:
+class Processes(ShardExecutor):
     """Spawned processes of this machine; steps and the wish to stop go through shared memory without locks."""
+
+    _pool: ProcessPoolExecutor
 
     def __init__(self, problem: Problem, workers: int | None, shards: int) -> None:
         self._workers = workers or os.cpu_count() or 1
         self.width = self._workers + 1
         self._payload = pack(problem)
         self._context = multiprocessing.get_context("spawn")
-        with deaf():  # it outlives us by a moment, and clears away what we leave
+        with signals_kept_from_children():  # it outlives us by a moment, and clears away what we leave
             resource_tracker.ensure_running()
         self._steps: Any = self._context.RawArray("d", max(shards, 1))
         self._stop: Any = self._context.RawValue("b", 0)
@@ -126,15 +142,15 @@ class Processes:
 
     def _made(self) -> ProcessPoolExecutor:
         board = (self._steps, self._stop)
-        with deaf():
+        with signals_kept_from_children():
             return ProcessPoolExecutor(
                 self._workers, mp_context=self._context, initializer=start_worker, initargs=board
             )
 
     def submit(self, task: Task) -> Future[Stored]:
         """Begin a shard."""
-        with deaf():  # a process may be started now
-            return self._pool.submit(work, self._payload, task)
+        with signals_kept_from_children():  # a process may be started now
+            return super().submit(task)
 
     def steps(self, shard: int) -> float:
         """Return how many steps of a shard are done."""
@@ -157,7 +173,7 @@ class Processes:
             process.kill()
 
 
-class Dask:
+class Dask(ShardExecutor):
     """A Dask cluster: a local one, or the one at ``address``."""
 
     def __init__(self, problem: Problem, workers: int | None, address: str | None) -> None:
@@ -170,7 +186,7 @@ class Dask:
         from distributed import Client, LocalCluster
 
         if self._address is None:
-            with deaf():
+            with signals_kept_from_children():
                 # on loopback: whoever reaches the scheduler can have code run here
                 self._cluster = LocalCluster(
                     n_workers=self._workers,
@@ -182,20 +198,10 @@ class Dask:
                     silence_logs=50,
                     preload=["tracker.runs.dask_preload"],
                 )
-        self._client = (
-            Client(self._cluster, set_as_default=False) if self._address is None else connected(self._address)
-        )
+        self._client = Client(self._cluster, set_as_default=False) if self._address is None else connect(self._address)
         threads = sum(worker["nthreads"] for worker in self._client.scheduler_info(n_workers=-1)["workers"].values())
         self.width = 2 * max(threads, self._workers if self._address is None else 1)
         self._pool = self._client.get_executor(pure=False, retries=0)
-
-    def submit(self, task: Task) -> Future[Stored]:
-        """Begin a shard."""
-        return self._pool.submit(work, self._payload, task)
-
-    def steps(self, shard: int) -> float:  # noqa: ARG002
-        """Tell nothing: workers may be far away."""
-        return 0.0
 
     def rebuild(self) -> bool:
         """Connect again, to a new local cluster or to the same one."""
@@ -221,31 +227,7 @@ class Dask:
         for nanny in self._cluster.workers.values():
             nanny.auto_restart = False
             with suppress(Exception):
-                os.kill(nanny.pid, KILL)
-
-
-class Own:
-    """An executor of the caller's, of any kind but threads."""
-
-    def __init__(self, problem: Problem, pool: Executor) -> None:
-        self.width = 2 * int(getattr(pool, "_max_workers", 0) or os.cpu_count() or 1)
-        self._payload: Payload = pack(problem)
-        self._pool = pool
-
-    def submit(self, task: Task) -> Future[Stored]:
-        """Begin a shard."""
-        return self._pool.submit(work, self._payload, task)
-
-    def steps(self, shard: int) -> float:  # noqa: ARG002
-        """Tell nothing: what the executor is, is not known."""
-        return 0.0
-
-    def rebuild(self) -> bool:
-        """Leave it to the caller."""
-        return False
-
-    def close(self, *, at_once: bool) -> None:
-        """Leave it to the caller."""
+                os.kill(nanny.pid, KILL_SIGNAL)
 
 
 def refuse_unknown(name: str) -> None:
@@ -257,14 +239,14 @@ def refuse_unknown(name: str) -> None:
         raise ValueError(f"engine: {name!r} is none of {', '.join(ENGINES)}")
 
 
-def engine_of(problem: Problem, executor: Executor | int | None, name: str, shards: int) -> Engine:
-    """Return the engine that was asked for."""
+def executor_of(problem: Problem, executor: Executor | int | None, name: str, shards: int) -> ShardExecutor:
+    """Return what computes the shards: the caller's executor, or the engine that ``name`` asks for."""
     if isinstance(executor, int) and executor < 1:
         raise ValueError(f"executor: {executor} workers are too few: at least 1")
     if isinstance(executor, ThreadPoolExecutor):
         return Threads(problem, None, executor)
     if isinstance(executor, Executor):
-        return Own(problem, executor)
+        return ShardExecutor(problem, executor)
     refuse_unknown(name)
     if name == "threads":
         return Threads(problem, executor)

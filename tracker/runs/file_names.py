@@ -18,12 +18,12 @@ SHARDS, CHECKPOINTS, DAMAGED, FIGURES, POINTS = "shards", "checkpoints", "damage
 JOURNAL, MANIFEST, PROGRESS = "journal.jsonl", "manifest.json", "progress.json"
 RESULT, SUMMARY, PAGE = "result.nc", "summary.json", "report.html"
 SWEEP_MANIFEST = "sweep.json"  # in place of a manifest, where a directory holds many runs
-TABLE, TIDY = "points.json", "sweep.nc"
+POINTS_TABLE, SWEEP_RESULT = "points.json", "sweep.nc"
 PICTURES = ("sweep.png", "sweep.svg")
 
 RUN_FILES = frozenset({LOCK, MANIFEST, SCENARIO, JOURNAL, PROGRESS, RESULT, SUMMARY, PAGE})
 RUN_FOLDERS = frozenset({SHARDS, CHECKPOINTS, DAMAGED, FIGURES})
-SWEEP_FILES = frozenset({LOCK, SWEEP_MANIFEST, SCENARIO, TABLE, TIDY, PAGE, *PICTURES})
+SWEEP_FILES = frozenset({LOCK, SWEEP_MANIFEST, SCENARIO, POINTS_TABLE, SWEEP_RESULT, PAGE, *PICTURES})
 SWEEP_FOLDERS = frozenset({POINTS, DAMAGED, FIGURES})
 
 _DATA_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}\.csv")

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from tracker.printable import printable
 from tracker.regular_files import NotRegular, open_regular
 from tracker.runs import atomic_files
-from tracker.runs.manifest import opened, sealed
+from tracker.runs.manifest import open_sealed, seal
 from tracker.runs.run_errors import CorruptRun, RunLocked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LOCK = "lock"
-KEY = "lock"
+LOCK_KEY = "lock"
 ATTEMPTS = 10
 LARGEST_LOCK = 10_000  # bytes
 LONGEST_HOST = 255  # characters, and of the time too
@@ -42,13 +42,13 @@ class Holder(NamedTuple):
         return f"process {self.pid} on {self.host} (since {self.since})"
 
 
-def me() -> Holder:
+def this_process() -> Holder:
     """Return this process."""
     return Holder(printable(socket.gethostname(), LONGEST_HOST), os.getpid(), time.strftime("%Y-%m-%d %H:%M:%S %z"))
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def hold_lock(folder: Path) -> Iterator[None]:
     """Hold the lock of ``folder``, which must exist.
 
     The system's own lock (flock) ends with the process, however it ends. Where there is none, the file's content decides:
@@ -105,7 +105,7 @@ def _made_in_place(path: Path) -> BinaryIO | None:
         file = atomic_files.disk.open(path, "xb")
     except FileExistsError:
         return None
-    atomic_files.disk.write(file, _encoded(me()))
+    atomic_files.disk.write(file, _encoded(this_process()))
     _claim(file, None)
     return file
 
@@ -115,7 +115,7 @@ def _prepared(path: Path) -> tuple[Path, BinaryIO]:
     temporary = atomic_files.temporary_of(path)
     file = atomic_files.disk.open(temporary, "xb")
     try:
-        atomic_files.disk.write(file, _encoded(me()))
+        atomic_files.disk.write(file, _encoded(this_process()))
         _claim(file, None)
     except BaseException:
         file.close()
@@ -180,7 +180,7 @@ def living_holder(folder: Path) -> Holder | None:
             holder = _parsed(file)
             if holder is None or _is_stale(holder):
                 return None
-            return holder if holder.host != me().host or not _can_share(file) else None
+            return holder if holder.host != this_process().host or not _can_share(file) else None
     except OSError:
         return None
 
@@ -189,7 +189,7 @@ def was_left_by_a_run(folder: Path) -> bool:
     """Tell whether the lock in ``folder`` proves by its check digits that a run of this program began there."""
     try:
         with open_regular(folder / LOCK) as file:
-            return bool(opened(file.read(LARGEST_LOCK), KEY))
+            return bool(open_sealed(file.read(LARGEST_LOCK), LOCK_KEY))
     except OSError:
         return False
 
@@ -208,7 +208,7 @@ def _can_share(file: BinaryIO) -> bool:
 
 
 def _encoded(holder: Holder) -> bytes:
-    return sealed(holder._asdict(), KEY)
+    return seal(holder._asdict(), LOCK_KEY)
 
 
 def _parsed(file: BinaryIO) -> Holder | None:
@@ -216,7 +216,7 @@ def _parsed(file: BinaryIO) -> Holder | None:
     file.seek(0)
     data = file.read(LARGEST_LOCK)
     try:
-        found = opened(data, KEY) or json.loads(data)
+        found = open_sealed(data, LOCK_KEY) or json.loads(data)
         holder = Holder(**found)
     except (ValueError, TypeError, RecursionError):
         return None
@@ -229,7 +229,7 @@ def _is_stale(holder: Holder | None) -> bool:
     """Whether nobody, or a process of this machine that has ended, is named."""
     if holder is None:
         return True
-    if holder.host != me().host or os.name != "posix":
+    if holder.host != this_process().host or os.name != "posix":
         return False
     try:
         os.kill(holder.pid, 0)

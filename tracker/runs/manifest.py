@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 from tracker.runs.run_errors import FailedShard
 
 SCENARIO = "scenario.toml"  # kept beside the manifest
-CHECK = "check"
+CHECK_KEY = "check"
 CHECK_DIGITS = 16
 LARGEST_MANIFEST = 10_000_000  # bytes; a failed shard may bring a long message
 MOST_SHARDS_OF_A_RUN = 20_000  # so that looking at a run directory takes a moment, whatever its manifest says
 LARGEST_WHOLE = 2**63
-LARGEST_LINE = 100_000  # bytes of the journal for one shard: the seconds of each contestant
-MOST_LINES = 4  # for one shard: a line that is written again, or was damaged
+LARGEST_JOURNAL_LINE = 100_000  # bytes of the journal for one shard: the seconds of each contestant
+MOST_LINES_PER_SHARD = 4  # for one shard: a line that is written again, or was damaged
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _DATA = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}\.csv")
@@ -72,12 +72,12 @@ class Manifest:
     def encode(self) -> bytes:
         """Return the content of manifest.json."""
         table = {**asdict(self), "failed": [shard._asdict() for shard in self.failed]}
-        return sealed(table, "manifest", indent=2)
+        return seal(table, "manifest", indent=2)
 
     @classmethod
     def decode(cls, data: bytes) -> Manifest | None:
         """Return the manifest, or None where a byte was changed, or what it says is of another kind than a run says."""
-        table = opened(data, "manifest", indent=2)
+        table = open_sealed(data, "manifest", indent=2)
         try:
             format_ = table.setdefault("format", 0)
             if isinstance(format_, int) and format_ > FORMAT:
@@ -170,7 +170,7 @@ class Entry(NamedTuple):
 
     def encode(self, identity: str) -> bytes:
         """Return the line, which belongs to the run with ``identity``."""
-        return sealed(self._asdict(), identity)
+        return seal(self._asdict(), identity)
 
 
 class Journal(NamedTuple):
@@ -183,7 +183,7 @@ class Journal(NamedTuple):
 
 def largest_journal(manifest: Manifest) -> int:
     """Return how many bytes the journal of a run may have: so much for each of its shards, and not beyond all bounds."""
-    return min(LARGEST_LINE * (count_of_shards(manifest) + 1), 50_000_000)
+    return min(LARGEST_JOURNAL_LINE * (count_of_shards(manifest) + 1), 50_000_000)
 
 
 def read_journal(data: bytes, identity: str, most_lines: int | None = None) -> Journal:
@@ -198,7 +198,7 @@ def read_journal(data: bytes, identity: str, most_lines: int | None = None) -> J
     entries: dict[int, Entry] = {}
     damaged = 0
     for line in lines:
-        entry = _entry(opened(line + b"\n", identity))
+        entry = _entry(open_sealed(line + b"\n", identity))
         if entry is None:
             damaged += 1
         else:
@@ -217,19 +217,19 @@ def _entry(table: dict[str, Any]) -> Entry | None:
     return entry if texts and all(_is_whole(one, 0) for one in whole) and all(map(_is_number, numbers)) else None
 
 
-def sealed(table: dict[str, Any], key: str, indent: int | None = None) -> bytes:
+def seal(table: dict[str, Any], key: str, indent: int | None = None) -> bytes:
     """Return ``table`` as JSON with a check digit over it and ``key``, which says what it is or whose."""
     text = json.dumps(table, indent=indent, allow_nan=False)
     check = hashlib.sha256(f"{key}\0{text}".encode()).hexdigest()[:CHECK_DIGITS]
-    return (json.dumps({**table, CHECK: check}, indent=indent, allow_nan=False) + "\n").encode()
+    return (json.dumps({**table, CHECK_KEY: check}, indent=indent, allow_nan=False) + "\n").encode()
 
 
-def opened(data: bytes, key: str, indent: int | None = None) -> dict[str, Any]:
-    """Return the table that ``sealed`` wrote as exactly these bytes; an empty one for any others."""
+def open_sealed(data: bytes, key: str, indent: int | None = None) -> dict[str, Any]:
+    """Return the table that ``seal`` wrote as exactly these bytes; an empty one for any others."""
     try:
         table = json.loads(data)
-        check = table.pop(CHECK)
-        same = isinstance(check, str) and sealed(table, key, indent) == data
+        check = table.pop(CHECK_KEY)
+        same = isinstance(check, str) and seal(table, key, indent) == data
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
         return {}
     return table if same else {}

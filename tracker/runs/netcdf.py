@@ -11,7 +11,7 @@ import numpy as np
 
 from tracker.engine.arrays import array_rows, kinds_of
 from tracker.runs import atomic_files
-from tracker.runs.array_shapes import LEADING, Shape, bytes_of
+from tracker.runs.array_shapes import LEADING_AXES, Shape, bytes_of
 from tracker.runs.old_formats import AXES_BEFORE, MISSING_BEFORE, shapes_before
 from tracker.runs.stored_world import read_world
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     Rows = Sequence[RecordedArray]
     World = tuple[tuple[Mode, ...], Array]
 
-FRAME = 2_000_000  # bytes of names, coordinates and tables
-BEST_PACKING = 1100  # times: more than deflate can do
-SMALL = 1_000_000  # bytes
+LARGEST_FRAME = 2_000_000  # bytes of names, coordinates and tables
+LARGEST_PACKING_FACTOR = 1100  # times: more than deflate can do
+LARGEST_SMALL_CHUNK = 1_000_000  # bytes
 # no fill value: nan is a result here, and must keep its bits
-PACKED = {"chunks": True, "compression": "gzip", "compression_opts": 1, "fletcher32": True}
+COMPRESSION = {"chunks": True, "compression": "gzip", "compression_opts": 1, "fletcher32": True}
 # netCDF's words for an axis without coordinates
 NO_COORDINATES = "This is a netCDF dimension but not a netCDF variable."
 
@@ -91,7 +91,7 @@ def _write_netcdf(path: Path, dataset: xarray.Dataset) -> None:
             values = array.to_numpy()
             words = values.dtype.kind == "U"
             stored = file.create_dataset(
-                name, data=values.astype(object) if words else values, **({} if words else PACKED)
+                name, data=values.astype(object) if words else values, **({} if words else COMPRESSION)
             )
             stored.attrs.update(array.attrs)
             stored.attrs["_Netcdf4Coordinates"] = [number[axis] for axis in array.dims]
@@ -119,7 +119,7 @@ def read_result(path: Path, scenario: Scenario, expected: Shapes) -> tuple[dict[
 
 def largest_result(expected: Shapes) -> int:
     """Return how many bytes a file with these arrays may have: what cannot be packed grows a little."""
-    return int(1.1 * bytes_of(expected)) + FRAME
+    return int(1.1 * bytes_of(expected)) + LARGEST_FRAME
 
 
 def stored_hash(path: Path, rows: Rows) -> str:
@@ -144,7 +144,7 @@ def _opened(path: Path) -> Iterator[Any]:
 def _order(row: RecordedArray, count: int) -> list[int]:
     """Return where each of ``count`` axes of an array stands in the file: ``Run.dataset`` puts some of them first."""
     axes = row.axes if len(row.axes) == count else AXES_BEFORE.get(row.name, row.axes)
-    stored = [*(axis for axis in LEADING if axis in axes), *(axis for axis in axes if axis not in LEADING)]
+    stored = [*(axis for axis in LEADING_AXES if axis in axes), *(axis for axis in axes if axis not in LEADING_AXES)]
     return [stored.index(axis) for axis in axes]
 
 
@@ -177,5 +177,7 @@ def _refuse_other(found: Any, row: RecordedArray, expected: Shape) -> None:
     if not used <= {h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32}:
         raise ValueError(f"{own}: packed in a way that is not used here")
     chunk = Shape(data.dtype, data.chunks or ())
-    if expected.bytes > BEST_PACKING * data.id.get_storage_size() or chunk.bytes > max(expected.bytes, SMALL):
+    if expected.bytes > LARGEST_PACKING_FACTOR * data.id.get_storage_size() or chunk.bytes > max(
+        expected.bytes, LARGEST_SMALL_CHUNK
+    ):
         raise ValueError(f"{own}: it declares more than it holds")

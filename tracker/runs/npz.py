@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
     from tracker.runs.array_shapes import Shape, Shapes
 
-HEADER = 1000  # bytes at most before the numbers of an array
-FRAME = 4096  # bytes at most around an array: header, names, directory
-LOCAL = struct.Struct("<4s5H3I2H")  # the header of a file in a zip file
-LARGEST_FIRST = 1_000_000  # bytes of an array that is read without knowing its shape
+LARGEST_HEADER = 1000  # bytes at most before the numbers of an array
+LARGEST_FRAME = 4096  # bytes at most around an array: header, names, directory
+ZIP_ENTRY_HEADER = struct.Struct("<4s5H3I2H")  # the header of a file in a zip file
+LARGEST_FIRST_ARRAY = 1_000_000  # bytes of an array that is read without knowing its shape
 
 
-def packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """Return the arrays as a npz file.
 
     Not by ``numpy.savez``: that of numpy 2.0 takes ``allow_pickle=False`` for one more array to keep.
@@ -44,10 +44,10 @@ def packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
 
 def most_bytes(shapes: Shapes) -> int:
     """Return how large a file with these arrays may be."""
-    return sum(shape.bytes + FRAME for shape in shapes.values()) + FRAME
+    return sum(shape.bytes + LARGEST_FRAME for shape in shapes.values()) + LARGEST_FRAME
 
 
-def unpacked(data: bytes, expected: Shapes) -> dict[str, NDArray[Any]]:
+def unpack_arrays(data: bytes, expected: Shapes) -> dict[str, NDArray[Any]]:
     """Return the arrays in ``data``, which must be exactly those that are expected.
 
     Raises
@@ -74,7 +74,7 @@ def unpacked(data: bytes, expected: Shapes) -> dict[str, NDArray[Any]]:
 
 def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, expected: Shape) -> NDArray[Any]:
     name = entry.filename.removesuffix(".npy")
-    most = expected.bytes + HEADER
+    most = expected.bytes + LARGEST_HEADER
     if entry.compress_type != zipfile.ZIP_STORED or entry.file_size > most:
         raise ValueError(f"{name}: packed, or larger than it can be")
     return _parsed(archive.read(entry), name, expected)
@@ -91,11 +91,11 @@ def _parsed(content: bytes, name: str, expected: Shape) -> NDArray[Any]:
 
 def _header(content: bytes) -> tuple[tuple[int, ...], np.dtype[Any], int]:
     """Return what an array's header declares, and where its numbers begin."""
-    stream = io.BytesIO(content[:HEADER])
+    stream = io.BytesIO(content[:LARGEST_HEADER])
     version = np.lib.format.read_magic(stream)
     if version != (1, 0):
         raise ValueError("an array in a form that is not used here")
-    shape, by_column, dtype = np.lib.format.read_array_header_1_0(stream, max_header_size=HEADER)
+    shape, by_column, dtype = np.lib.format.read_array_header_1_0(stream, max_header_size=LARGEST_HEADER)
     if by_column or dtype.hasobject:
         raise ValueError("an array in a form that is not used here")
     return shape, dtype, stream.tell()
@@ -106,19 +106,19 @@ def first_array(file: BinaryIO, name: str) -> NDArray[Any]:
 
     Only its own bytes are read, not the directory at the end of the file, which may be of any size.
     """
-    head = file.read(LOCAL.size)
-    if len(head) < LOCAL.size:
+    head = file.read(ZIP_ENTRY_HEADER.size)
+    if len(head) < ZIP_ENTRY_HEADER.size:
         raise ValueError("no npz file")
-    signature, _, _, way, *_, names, extra = LOCAL.unpack(head)
+    signature, _, _, way, *_, names, extra = ZIP_ENTRY_HEADER.unpack(head)
     if signature != b"PK\x03\x04" or way != 0 or file.read(names) != f"{name}.npy".encode():
         raise ValueError("no npz file of a run")
     file.seek(extra, io.SEEK_CUR)
-    content = file.read(HEADER)
+    content = file.read(LARGEST_HEADER)
     shape, dtype, start = _header(content)
     count = 1
     for length in shape:
         count *= length
-    if dtype.kind not in "iuf" or not 0 <= count * dtype.itemsize <= LARGEST_FIRST:
+    if dtype.kind not in "iuf" or not 0 <= count * dtype.itemsize <= LARGEST_FIRST_ARRAY:
         raise ValueError(f"{name}: of a type or size that it cannot have")
     content += file.read(max(0, start + count * dtype.itemsize - len(content)))
     return np.frombuffer(content, dtype, count, start).reshape(shape).copy()

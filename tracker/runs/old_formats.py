@@ -27,25 +27,25 @@ NOTE = (
 # how version 0.1 wrote results
 AXES_BEFORE: dict[str, tuple[str, ...]] = {"waits": ("trial", "sampler", "wait", "outcome")}
 MISSING_BEFORE = ("stays",)
-COLUMNS_BEFORE = 4  # of sums: steps, error, square, inside
+COLUMNS_OF_SUMS_BEFORE = 4  # of sums: steps, error, square, inside
 
 
 def shapes_before(expected: Shapes) -> Shapes:
     """Return the shapes that the arrays of a run had then."""
     found = {name: shape for name, shape in expected.items() if name not in MISSING_BEFORE}
     for name in ("by_mode", "by_age"):
-        found[name] = Shape(expected[name].dtype, (*expected[name].shape[:-1], COLUMNS_BEFORE))
+        found[name] = Shape(expected[name].dtype, (*expected[name].shape[:-1], COLUMNS_OF_SUMS_BEFORE))
     trials, samplers, _, *bins = expected["waits"].shape
     found["waits"] = Shape(expected["waits"].dtype, (trials, samplers, *bins))
     return found
 
 
-def is_older(arrays: Mapping[str, NDArray[Any]]) -> bool:
+def is_of_format_0(arrays: Mapping[str, NDArray[Any]]) -> bool:
     """Tell whether these are the arrays of a version that measured the cost at the recorded steps only."""
     return any(name not in arrays for name in MISSING_BEFORE)
 
 
-def completed(arrays: Mapping[str, NDArray[Any]], problem: Problem) -> dict[str, NDArray[Any]]:
+def with_missing_arrays(arrays: Mapping[str, NDArray[Any]], problem: Problem) -> dict[str, NDArray[Any]]:
     """Return the arrays with what later versions measure: nan for sums, no counts for waits by mode."""
     found = dict(arrays)
     for name in ("by_mode", "by_age"):
@@ -58,7 +58,7 @@ def completed(arrays: Mapping[str, NDArray[Any]], problem: Problem) -> dict[str,
     return found
 
 
-def told_as_older(summary: Mapping[str, Any]) -> dict[str, Any]:
+def summary_of_older_run(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Return the summary of completed arrays with a note on what is not known; no count stands for no knowledge."""
     rows = [{**row, "recovery": _unknown(row["recovery"])} for row in summary["samplers"]]
     return {**summary, "samplers": rows, "cost_every": None, "format": 0, "notes": [*summary.get("notes", ()), NOTE]}

@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from tracker.engine.arrays import ARRAYS
-from tracker.regular_files import is_own_folder, is_regular, open_regular, read_regular
+from tracker.regular_files import is_own_folder, is_regular, open_regular, read_regular, stands_there
 from tracker.runs import atomic_files
 from tracker.runs.checkpoints import is_whole, place_of
 from tracker.runs.file_names import (
@@ -32,14 +32,23 @@ from tracker.runs.file_names import (
     shard_index,
 )
 from tracker.runs.lock_file import LOCK, holder_of, was_left_by_a_run
-from tracker.runs.manifest import LARGEST_MANIFEST, SCENARIO, Manifest, NewerFormat, largest_journal, read_journal
+from tracker.runs.manifest import (
+    LARGEST_MANIFEST,
+    MOST_LINES_PER_SHARD,
+    SCENARIO,
+    Manifest,
+    NewerFormat,
+    count_of_shards,
+    largest_journal,
+    read_journal,
+)
 from tracker.runs.npz import array_names
 from tracker.runs.page_seals import SEALS, is_sealed
 from tracker.runs.run_errors import CorruptRun, RunExists
 from tracker.runs.run_identity import hash_of_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tracker.runs.manifest import Journal
@@ -66,23 +75,24 @@ def manifest_in(path: Path, name: str = MANIFEST) -> Manifest | None:
         return None
 
 
-def read_manifest(path: Path) -> Manifest:
-    """Return the manifest in the directory ``path``, in which nothing of ours may be a link."""
+def read_manifest(path: Path, name: str = MANIFEST) -> Manifest:
+    """Return the manifest of the run, or with its name of the sweep, in ``path``, in which nothing of ours may be a link."""
+    what = "run" if name == MANIFEST else "sweep"
     refuse_disguises(path)
     try:
-        manifest = Manifest.decode(read_regular(path / MANIFEST, LARGEST_MANIFEST))
+        manifest = Manifest.decode(read_regular(path / name, LARGEST_MANIFEST))
     except OSError as error:
-        if is_regular(path / SWEEP_MANIFEST):
+        if name == MANIFEST and is_regular(path / SWEEP_MANIFEST):
             raise CorruptRun(path, "a sweep, not a run; its runs are in points/") from None
-        raise CorruptRun(path, f"no run: {MANIFEST}: {error.strerror or error}") from None
+        raise CorruptRun(path, f"no {what}: {name}: {error.strerror or error}") from None
     except NewerFormat as error:
-        raise CorruptRun(path, f"{MANIFEST}: {error}") from None
+        raise CorruptRun(path, f"{name}: {error}") from None
     if manifest is None:
-        raise CorruptRun(path, f"{MANIFEST} is damaged, of another version, or not a run's")
+        raise CorruptRun(path, f"{name} is damaged, of another version, or not a {what}'s")
     return manifest
 
 
-def strangers(path: Path) -> list[str]:
+def names_no_run_wrote(path: Path) -> list[str]:
     """Return what stands in ``path``, where no run has a manifest, beside what a run that was killed at once leaves."""
     if not is_own_folder(path):
         return [path.name] if path.exists() or path.is_symlink() else []
@@ -94,13 +104,13 @@ def strangers(path: Path) -> list[str]:
     ]
 
 
-def clear(path: Path, manifest: Manifest, name: str = MANIFEST) -> None:
+def remove_run(path: Path, manifest: Manifest, name: str = MANIFEST) -> None:
     """Remove what the run or sweep with ``manifest`` wrote into ``path``, but not its manifest and its lock.
 
     The manifest goes last, when another is put in its place: without it half a directory could not be cleared again.
     ``RunExists``, and nothing is touched, where anything stands there that no run wrote.
     """
-    found = list(look(path, manifest, name))
+    found = list(files_found(path, manifest, name))
     refuse_foreign(path, found)
     for one in found:
         if one.state == DOUBTFUL:
@@ -125,9 +135,9 @@ def refuse_foreign(path: Path, found: list[Found]) -> None:
         raise RunExists(path, is_run=False, found=names)
 
 
-def look(path: Path, manifest: Manifest, name: str = MANIFEST) -> Iterator[Found]:
+def files_found(path: Path, manifest: Manifest, name: str = MANIFEST) -> Iterator[Found]:
     """Give all that stands in ``path``, what a folder holds before the folder, and the manifest, which proves it, last."""
-    journal = _journal(path, manifest)
+    journal = _readable_journal(path, manifest)
     folders = {SHARDS: _in_shards, CHECKPOINTS: _in_checkpoints} if name == MANIFEST else {}
     for entry in sorted(path.iterdir(), key=lambda entry: (entry.name == name, entry.name)):
         if entry.name == DAMAGED and is_own_folder(entry):
@@ -184,15 +194,11 @@ def _drawn(entry: Path) -> str:
 
 def _in_shards(folder: Path, manifest: Manifest, journal: Journal | None) -> Iterator[Found]:
     entries = journal.entries if journal is not None else {}
-    for file in sorted(folder.iterdir()):
-        index = shard_index(file.name)
-        if atomic_files.is_temporary(file, is_shard_name):
-            yield Found(file, OURS)
-        elif index is None or not is_regular(file):
-            yield Found(file, FOREIGN)
-        else:
-            told = index in entries and hash_of_file(file) == entries[index].sha256
-            yield Found(file, OURS if told or is_shard(file) else DOUBTFUL)
+
+    def is_ours(file: Path, index: int) -> bool:
+        return (index in entries and hash_of_file(file) == entries[index].sha256) or is_shard(file)
+
+    return _numbered(folder, is_ours)
 
 
 def is_shard(file: Path) -> bool:
@@ -201,6 +207,11 @@ def is_shard(file: Path) -> bool:
 
 
 def _in_checkpoints(folder: Path, manifest: Manifest, journal: Journal | None) -> Iterator[Found]:
+    return _numbered(folder, lambda _, index: is_whole(place_of(folder, manifest.identity, index)))
+
+
+def _numbered(folder: Path, is_ours: Callable[[Path, int], bool]) -> Iterator[Found]:
+    """Give the files of a folder in which each has the name of a shard."""
     for file in sorted(folder.iterdir()):
         index = shard_index(file.name)
         if atomic_files.is_temporary(file, is_shard_name):
@@ -208,7 +219,7 @@ def _in_checkpoints(folder: Path, manifest: Manifest, journal: Journal | None) -
         elif index is None or not is_regular(file):
             yield Found(file, FOREIGN)
         else:
-            yield Found(file, OURS if is_whole(place_of(folder, manifest.identity, index)) else DOUBTFUL)
+            yield Found(file, OURS if is_ours(file, index) else DOUBTFUL)
 
 
 def _in_points(folder: Path) -> Iterator[Found]:
@@ -221,7 +232,7 @@ def _in_points(folder: Path) -> Iterator[Found]:
         if manifest is None:
             yield from _without_manifest(point)
         else:
-            yield from look(point, manifest)
+            yield from files_found(point, manifest)
             if is_own_folder(point / DAMAGED):
                 yield Found(point / DAMAGED, DOUBTFUL)
         yield Found(point, OURS)
@@ -229,16 +240,25 @@ def _in_points(folder: Path) -> Iterator[Found]:
 
 def _without_manifest(point: Path) -> Iterator[Found]:
     """A point that lost its manifest is put aside as it is: nothing proves whose it was."""
-    if strangers(point):
+    if names_no_run_wrote(point):
         yield Found(point, DOUBTFUL)
     else:
         yield from (Found(entry, OURS) for entry in sorted(point.iterdir()))
 
 
-def _journal(path: Path, manifest: Manifest) -> Journal | None:
+def journal_in(path: Path, manifest: Manifest) -> Journal:
+    """Return what the journal of the run in ``path`` tells, nothing where there is none; ``CorruptRun`` where it cannot be read."""
     try:
-        return read_journal(read_regular(path / JOURNAL, largest_journal(manifest)), manifest.identity)
-    except OSError:
+        data = read_regular(path / JOURNAL, largest_journal(manifest)) if stands_there(path / JOURNAL) else b""
+        return read_journal(data, manifest.identity, MOST_LINES_PER_SHARD * (count_of_shards(manifest) + 1))
+    except (OSError, ValueError) as error:
+        raise CorruptRun(path, f"{JOURNAL}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _readable_journal(path: Path, manifest: Manifest) -> Journal | None:
+    try:
+        return journal_in(path, manifest)
+    except CorruptRun:
         return None
 
 

@@ -28,9 +28,9 @@ SEALS = {
     "pdf": Seal(b"%PDF", b"%" + KEYWORD + b" ", b"\n"),
     "png": Seal(b"\x89PNG", b"", b""),
 }
-LENGTH = 2 * hashlib.sha256().digest_size
+CHECKSUM_LENGTH = 2 * hashlib.sha256().digest_size
 PNG_END = struct.pack(">I", 0) + b"IEND" + struct.pack(">I", zlib.crc32(b"IEND"))
-PNG_CHUNK = 12 + len(KEYWORD) + 1 + LENGTH
+PNG_CHUNK = 12 + len(KEYWORD) + 1 + CHECKSUM_LENGTH
 
 
 def with_seal(data: bytes, kind: str) -> bytes:
@@ -56,7 +56,7 @@ def _without(data: bytes, kind: str) -> bytes | None:
         plain = data[: -len(PNG_END) - PNG_CHUNK] + PNG_END
     else:
         seal = SEALS[kind]
-        plain = data[: max(0, len(data) - len(seal.before) - LENGTH - len(seal.after))]
+        plain = data[: max(0, len(data) - len(seal.before) - CHECKSUM_LENGTH - len(seal.after))]
     return plain if with_seal(plain, kind) == data else None
 
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tracker.regular_files import is_own_folder, is_regular, read_regular, stands_there
+from tracker.regular_files import is_own_folder, is_regular, stands_there
 from tracker.runs.checkpoints import place_of, steps_held
-from tracker.runs.file_names import CHECKPOINTS, JOURNAL, RESULT, SHARDS, SUMMARY, shard_name
-from tracker.runs.manifest import MOST_LINES, count_of_shards, largest_journal, read_journal, shards_of
-from tracker.runs.run_errors import CorruptRun
+from tracker.runs.file_names import CHECKPOINTS, RESULT, SHARDS, SUMMARY, shard_name
+from tracker.runs.manifest import shards_of
+from tracker.runs.ownership import journal_in
 from tracker.runs.run_identity import hash_of_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tracker.runs.manifest import Entry, Manifest
+    from tracker.runs.manifest import Manifest
 
-CHEAP = 300e6  # bytes that are read and checked without being asked: a second or so
+MOST_BYTES_VERIFIED_UNASKED = 300e6  # bytes that are read and checked without being asked: a second or so
 
 
-class Kept(NamedTuple):
+class ResumePreview(NamedTuple):
     """What is kept of a run.
 
     Attributes
@@ -39,9 +39,9 @@ class Kept(NamedTuple):
     verified: bool
 
 
-def kept_of(path: Path, manifest: Manifest, verify: bool | None) -> Kept:
+def preview_resume(path: Path, manifest: Manifest, verify: bool | None) -> ResumePreview:
     """Return what is kept of the run in ``path``; ``verify`` None: where that is cheap."""
-    checked = verify if verify is not None else bytes_of(path, manifest) <= CHEAP
+    checked = verify if verify is not None else bytes_of(path, manifest) <= MOST_BYTES_VERIFIED_UNASKED
     return (_finished if manifest.complete else _under_way)(path, manifest, checked)
 
 
@@ -51,13 +51,13 @@ def bytes_of(path: Path, manifest: Manifest) -> float:
     return sum(_size(path / name) for name in names)
 
 
-def _finished(path: Path, manifest: Manifest, verify: bool) -> Kept:
+def _finished(path: Path, manifest: Manifest, verify: bool) -> ResumePreview:
     unusable = tuple(name for name, sha256 in manifest.files.items() if not _is_whole(path / name, sha256, verify))
-    return Kept(manifest.trials, len(shards_of(manifest)), 1.0, unusable, verify)
+    return ResumePreview(manifest.trials, len(shards_of(manifest)), 1.0, unusable, verify)
 
 
-def _under_way(path: Path, manifest: Manifest, verify: bool) -> Kept:
-    shards, entries = shards_of(manifest), _entries(path, manifest)
+def _under_way(path: Path, manifest: Manifest, verify: bool) -> ResumePreview:
+    shards, entries = shards_of(manifest), journal_in(path, manifest).entries
     trials = kept = 0
     steps, unusable = 0.0, []
     for index, those in enumerate(shards):
@@ -74,17 +74,7 @@ def _under_way(path: Path, manifest: Manifest, verify: bool) -> Kept:
         if held is None and stands_there(path / CHECKPOINTS / file.name):
             unusable.append(f"{CHECKPOINTS}/{file.name}")
     part = (trials + steps / manifest.steps) / manifest.trials
-    return Kept(trials, kept, part, tuple(unusable), verify)
-
-
-def _entries(path: Path, manifest: Manifest) -> dict[int, Entry]:
-    try:
-        data = read_regular(path / JOURNAL, largest_journal(manifest))
-        return read_journal(data, manifest.identity, MOST_LINES * (count_of_shards(manifest) + 1)).entries
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise CorruptRun(path, f"{JOURNAL}: {getattr(error, 'strerror', None) or error}") from None
+    return ResumePreview(trials, kept, part, tuple(unusable), verify)
 
 
 def _is_whole(file: Path, sha256: str, verify: bool) -> bool:

@@ -10,8 +10,8 @@ import numpy as np
 
 from tracker.regular_files import read_regular, stands_there
 from tracker.runs import atomic_files, ownership
-from tracker.runs.array_shapes import impossible, shapes_of, snapshot_shapes, with_trials
-from tracker.runs.checkpoints import DIGEST_SIZE, decoded, place_of
+from tracker.runs.array_shapes import reason_impossible, shapes_of, snapshot_shapes, with_trials
+from tracker.runs.checkpoints import DIGEST_SIZE, decode_arrays, place_of
 from tracker.runs.file_names import (
     CHECKPOINTS,
     JOURNAL,
@@ -22,9 +22,8 @@ from tracker.runs.file_names import (
     shard_index,
     shard_name,
 )
-from tracker.runs.manifest import MOST_LINES, SCENARIO, count_of_shards, largest_journal, read_journal
-from tracker.runs.npz import most_bytes, unpacked
-from tracker.runs.run_errors import CorruptRun
+from tracker.runs.manifest import SCENARIO, largest_journal
+from tracker.runs.npz import most_bytes, unpack_arrays
 from tracker.runs.run_identity import data_files, hash_of_file, sha256
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Stored(NamedTuple):
-    """A shard that a resumed run takes over."""
+    """The results of a shard, and the seconds that each contestant took."""
 
     arrays: dict[str, NDArray[Any]]
     seconds: Array
@@ -53,6 +52,14 @@ def write_scenario(folder: Path, scenario: Scenario) -> None:
         if stands_there(folder / name) and hash_of_file(folder / name) != sha256(content):
             ownership.put_aside(folder, folder / name)
         atomic_files.write_file(folder / name, content)
+
+
+def write_scenario_again(folder: Path, manifest: Manifest, scenario: Scenario) -> bool:
+    """Write the scenario if it is not there, or not as the manifest says; tell whether that was so."""
+    whole = stands_there(folder / SCENARIO) and hash_of_file(folder / SCENARIO) == manifest.text_sha256
+    if not whole:
+        write_scenario(folder, scenario)
+    return not whole
 
 
 @dataclass(frozen=True)
@@ -71,12 +78,12 @@ class Resumption:
         for folder, known in ((".", is_file_of_a_run), (SHARDS, is_shard_name), (CHECKPOINTS, is_shard_name)):
             atomic_files.make_folder(self.path / folder)
             atomic_files.remove_temporaries(self.path / folder, known)
-        journal = self._journal()
-        kept_scenario = self.path / SCENARIO
-        if not stands_there(kept_scenario) or hash_of_file(kept_scenario) != self.manifest.text_sha256:
-            if journal.entries or stands_there(kept_scenario):  # otherwise it was killed before it was written
-                self.notice(f"{SCENARIO} was damaged: written again")
-            write_scenario(self.path, self.problem.scenario)
+        journal = ownership.journal_in(self.path, self.manifest)
+        begun = bool(journal.entries) or stands_there(
+            self.path / SCENARIO
+        )  # otherwise it was killed before it was written
+        if write_scenario_again(self.path, self.manifest, self.problem.scenario) and begun:
+            self.notice(f"{SCENARIO} was damaged: written again")
         if journal.damaged:
             self.notice(f"{JOURNAL}: {journal.damaged} damaged lines; their shards are computed again")
         if beyond := sum(index >= len(self.shards) for index in journal.entries):
@@ -99,14 +106,6 @@ class Resumption:
         self._check_snapshots()
         return trusted
 
-    def _journal(self) -> Journal:
-        path = self.path / JOURNAL
-        try:
-            data = read_regular(path, largest_journal(self.manifest)) if stands_there(path) else b""
-            return read_journal(data, self.manifest.identity, MOST_LINES * (count_of_shards(self.manifest) + 1))
-        except (OSError, ValueError) as error:
-            raise CorruptRun(self.path, f"{JOURNAL}: {getattr(error, 'strerror', None) or error}") from None
-
     def _write_journal(self, journal: Journal, trusted: Iterable[int]) -> None:
         """Leave in the journal what can be trusted; lines are added to it, so it must be a file that nobody else has."""
         path = self.path / JOURNAL
@@ -128,8 +127,8 @@ class Resumption:
             data = read_regular(path, most_bytes(expected))
             if sha256(data) != entry.sha256:
                 raise ValueError("other bytes than the journal says")  # noqa: TRY301
-            arrays = unpacked(data, expected)
-            if (reason := impossible(self.problem.scenario, arrays, trials)) is not None:
+            arrays = unpack_arrays(data, expected)
+            if (reason := reason_impossible(self.problem.scenario, arrays, trials)) is not None:
                 raise ValueError(reason)  # noqa: TRY301
         except FileNotFoundError as error:
             self.notice(f"{SHARDS}/{path.name}: {error.strerror or error}; computed again")
@@ -149,7 +148,7 @@ class Resumption:
             identity = place_of(file.parent, self.manifest.identity, index).identity
             try:
                 data = read_regular(file, DIGEST_SIZE + most_bytes(expected))
-                sound = decoded(data, identity, expected, self.manifest.steps) is not None
+                sound = decode_arrays(data, identity, expected, self.manifest.steps) is not None
             except OSError:
                 sound = False
             if not sound:

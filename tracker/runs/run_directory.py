@@ -27,14 +27,13 @@ from tracker.runs.file_names import (
     shard_index,
     shard_name,
 )
-from tracker.runs.lock_file import LOCK, living_holder, locked
+from tracker.runs.lock_file import LOCK, hold_lock, living_holder
 from tracker.runs.manifest import Entry, Manifest
 from tracker.runs.netcdf import stored_hash, write_result
-from tracker.runs.npz import packed
-from tracker.runs.ownership import read_manifest
+from tracker.runs.npz import pack_arrays
 from tracker.runs.resuming import Resumption, Stored, write_scenario
 from tracker.runs.run_errors import CorruptRun, RunExists, RunLocked
-from tracker.runs.run_identity import hash_of_file, resolved, sha256
+from tracker.runs.run_identity import hash_of_file, resolve_links, sha256
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -46,8 +45,6 @@ if TYPE_CHECKING:
     from tracker.runs.run_errors import FailedShard
     from tracker.scenario import Scenario
 
-__all__ = ["RunDirectory", "Stored", "read_manifest"]
-
 LARGEST_SUMMARY = 100_000_000  # bytes: a covariance for each sampler and mode
 WHILE_RUNNING = (PROGRESS, CHECKPOINTS, JOURNAL, SHARDS)
 
@@ -56,7 +53,7 @@ class RunDirectory:
     """The folder of one run. ``notice`` is told, in a line, what had to be put aside."""
 
     def __init__(self, path: Path, notice: Callable[[str], None]) -> None:
-        self.path = resolved(path)
+        self.path = resolve_links(path)
         self._notice = notice
 
     def refuse_if_taken(self, *, replace: bool, resume: bool) -> None:
@@ -67,12 +64,12 @@ class RunDirectory:
         if old is None:
             self._refuse_strangers(resume=resume)
         elif not resume:
-            ownership.refuse_foreign(self.path, list(ownership.look(self.path, old)))
+            ownership.refuse_foreign(self.path, list(ownership.files_found(self.path, old)))
             if not replace:
                 raise RunExists(self.path, is_run=True)
 
     def _refuse_strangers(self, *, resume: bool) -> None:
-        found = ownership.strangers(self.path)
+        found = ownership.names_no_run_wrote(self.path)
         if found and resume:
             there = (
                 f"{MANIFEST} is damaged, or not a run's"
@@ -85,14 +82,16 @@ class RunDirectory:
 
     def manifest(self) -> Manifest | None:
         """Return the manifest of the run that is here; None where none has begun."""
-        return read_manifest(self.path) if stands_there(self.path / MANIFEST) else None
+        return ownership.read_manifest(self.path) if stands_there(self.path / MANIFEST) else None
 
     def begin(self, scenario: Scenario, manifest: Manifest) -> None:
         """Write what is known before the first step; an old run goes only now, when the new one is sure to start."""
         old = ownership.manifest_in(self.path)
         if old is not None:
-            ownership.clear(self.path, old)
-        elif found := [name for name in ownership.strangers(self.path) if name != LOCK]:  # the lock is ours now
+            ownership.remove_run(self.path, old)
+        elif found := [
+            name for name in ownership.names_no_run_wrote(self.path) if name != LOCK
+        ]:  # the lock is ours now
             raise RunExists(self.path, is_run=False, found=found)
         atomic_files.remove_temporaries(self.path, is_file_of_a_run)
         atomic_files.write_file(self.path / MANIFEST, manifest.encode())
@@ -110,7 +109,7 @@ class RunDirectory:
 
     def add_shard(self, manifest: Manifest, index: int, trials: range, shard: Stored) -> None:
         """Write a shard and then its line in the journal."""
-        data = packed(shard.arrays)
+        data = pack_arrays(shard.arrays)
         name = shard_name(index)
         atomic_files.write_file(self.path / SHARDS / name, data)
         seconds = tuple(shard.seconds.tolist())
@@ -169,9 +168,9 @@ class RunDirectory:
         """Remove what a writer left that was killed after its run was complete, as far as it proves to be this run's."""
         if not any(stands_there(self.path / name) for name in (LOCK, *WHILE_RUNNING)):
             return
-        with locked(self.path):
+        with hold_lock(self.path):
             parts = [self.path / name for name in WHILE_RUNNING]
-            found = list(ownership.look(self.path, manifest))
+            found = list(ownership.files_found(self.path, manifest))
             self._tidy(
                 one.path
                 for one in found

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tracker.scenario import Scenario
 
 PACKAGES = ("numpy", "scipy", "numba", "simpy")
-PLUGIN = "plugin "  # before the name of a package
-LONGEST = 60  # characters of a value that is shown
+PLUGIN_PREFIX = "plugin "  # before the name of a package
+LONGEST_VALUE_SHOWN = 60  # characters
 
 
 def data_files(scenario: Scenario) -> Mapping[str, bytes]:
@@ -33,7 +33,7 @@ def data_files(scenario: Scenario) -> Mapping[str, bytes]:
 def versions(plugins: Iterable[str] = ()) -> dict[str, str]:
     """Return the versions of what computes: of the program, and of the packages that it takes costs and samplers from."""
     own = {"tracker": __version__, **{package: metadata.version(package) for package in PACKAGES}}
-    return own | {f"{PLUGIN}{package}": _installed(package) for package in plugins}
+    return own | {f"{PLUGIN_PREFIX}{package}": _installed(package) for package in plugins}
 
 
 def _installed(package: str) -> str:
@@ -59,9 +59,9 @@ def manifest_of(scenario: Scenario, shard_size: int) -> Manifest:
     )
 
 
-def continuing(what: str, path: Path, manifest: Manifest) -> str:
+def resume_command(what: str, path: Path, manifest: Manifest) -> str:
     """Return the command that goes on with the "run" or "sweep" in ``path``, from the scenario that is kept there."""
-    plugins = [name.removeprefix(PLUGIN) for name in manifest.versions if name.startswith(PLUGIN)]
+    plugins = [name.removeprefix(PLUGIN_PREFIX) for name in manifest.versions if name.startswith(PLUGIN_PREFIX)]
     allowed = [word for name in plugins for word in ("--allow-plugins", name)]
     return shlex.join(["tracker", what, str(path / SCENARIO), "--out", str(path), *allowed, "--resume"])
 
@@ -71,7 +71,7 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def resolved(path: Path) -> Path:
+def resolve_links(path: Path) -> Path:
     """Return ``path`` without links on the way to it; ``CorruptRun`` where they lead in a circle."""
     try:
         return path.resolve()
@@ -116,4 +116,4 @@ def _are_tables(entries: list[Any]) -> bool:
 
 def _shown(value: Any) -> str:
     text = "not given" if value is None else repr(value)
-    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+    return text if len(text) <= LONGEST_VALUE_SHOWN else text[: LONGEST_VALUE_SHOWN - 3] + "..."

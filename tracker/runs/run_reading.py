@@ -12,16 +12,16 @@ import numpy as np
 from tracker.engine.simulate import prepare
 from tracker.printable import printable
 from tracker.regular_files import read_regular
-from tracker.runs.array_shapes import impossible, shapes_of
+from tracker.runs.array_shapes import reason_impossible, shapes_of
 from tracker.runs.file_names import MANIFEST, RESULT, SUMMARY
 from tracker.runs.lock_file import living_holder
 from tracker.runs.manifest import SCENARIO
 from tracker.runs.netcdf import array_hash, largest_result, read_result
-from tracker.runs.old_formats import completed, is_older, told_as_older
+from tracker.runs.old_formats import is_of_format_0, summary_of_older_run, with_missing_arrays
 from tracker.runs.ownership import read_manifest
 from tracker.runs.run_directory import LARGEST_SUMMARY
 from tracker.runs.run_errors import CorruptRun, RunDiffers
-from tracker.runs.run_identity import continuing, differences, hash_of_file, manifest_of, resolved, sha256
+from tracker.runs.run_identity import differences, hash_of_file, manifest_of, resolve_links, resume_command, sha256
 from tracker.runs.run_result import Run
 from tracker.runs.summary import summarise
 from tracker.scenario import PluginError, ScenarioError, load
@@ -68,7 +68,7 @@ def open_run(path: str | Path, scenario: Scenario | None = None, plugins: Sequen
     True
     """
     given = Path(path)
-    path = resolved(given)
+    path = resolve_links(given)
     manifest = read_manifest(path)
     if RESULT not in manifest.files:
         raise CorruptRun(path, not_finished("run", given, manifest))
@@ -82,10 +82,10 @@ def open_run(path: str | Path, scenario: Scenario | None = None, plugins: Sequen
     problem = _prepared(path, scenario, world)
     if array_hash(arrays) != told["hash"]:
         raise CorruptRun(path, f"{RESULT} does not hold the arrays whose hash is in {SUMMARY}")
-    older = is_older(arrays)
-    arrays = completed(arrays, problem) if older else arrays
+    older = is_of_format_0(arrays)
+    arrays = with_missing_arrays(arrays, problem) if older else arrays
     summary = _summarised(path, manifest, problem, arrays, told)
-    return Run(scenario, told_as_older(summary) if older else summary, arrays, problem, path)
+    return Run(scenario, summary_of_older_run(summary) if older else summary, arrays, problem, path)
 
 
 def _refuse_other_numbers(path: Path, manifest: Manifest, scenario: Scenario) -> None:
@@ -132,10 +132,10 @@ def not_finished(what: str, path: Path, manifest: Manifest) -> str:
     """Return why the "run" or "sweep" in ``path`` cannot be read yet: who writes it, or what command finishes it."""
     if (holder := living_holder(path)) is not None:
         return f"the {what} is not finished: it is being written by {holder}"
-    return f"the {what} is not finished; {continuing(what, path, manifest)} finishes it"
+    return f"the {what} is not finished; {resume_command(what, path, manifest)} finishes it"
 
 
-def resumable(path: Path, old: Manifest, scenario: Scenario) -> Scenario:
+def scenario_to_resume(path: Path, old: Manifest, scenario: Scenario) -> Scenario:
     """Return the scenario that the run in ``path`` goes on with: ``scenario``, or the one there with other comments."""
     now = manifest_of(scenario, old.shard_size)
     if now.identity == old.identity and now.data == old.data:
@@ -220,6 +220,6 @@ def _arrays(path: Path, manifest: Manifest, scenario: Scenario) -> tuple[dict[st
     there = np.ones(manifest.trials, dtype=bool)
     for shard in manifest.failed:
         there[shard.first : shard.stop] = False
-    if (reason := impossible(scenario, arrays, np.flatnonzero(there))) is not None:
+    if (reason := reason_impossible(scenario, arrays, np.flatnonzero(there))) is not None:
         raise CorruptRun(path, f"{RESULT} holds what no run gives: {reason}")
     return arrays, world

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tracker.engine.arrays import axis_labels, rows_of
-from tracker.runs.array_shapes import LEADING
+from tracker.runs.array_shapes import LEADING_AXES
 from tracker.runs.manifest import FORMAT
 from tracker.runs.stored_world import world_variables
 
@@ -82,7 +82,7 @@ class Run:
             coords=axis_labels(problem, self.arrays["trial"]),
             attrs=attributes,
         )
-        leading = [axis for axis in LEADING if axis in dataset.dims]
+        leading = [axis for axis in LEADING_AXES if axis in dataset.dims]
         return dataset.transpose(*leading, ...)
 
     def to_arviz(self, sampler: str | None = None) -> xarray.DataTree:

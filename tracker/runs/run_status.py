@@ -10,8 +10,8 @@ from tracker.runs.file_names import DAMAGED
 from tracker.runs.lock_file import living_holder
 from tracker.runs.manifest import shards_of
 from tracker.runs.ownership import read_manifest, sign_of_life
-from tracker.runs.resume_preview import kept_of
-from tracker.runs.run_identity import continuing, resolved
+from tracker.runs.resume_preview import preview_resume
+from tracker.runs.run_identity import resolve_links, resume_command
 
 if TYPE_CHECKING:
     from tracker.runs.run_errors import FailedShard
@@ -68,12 +68,12 @@ def status_of(path: str | Path, *, verify: bool | None = None) -> Status:
     With ``verify`` all that is kept is read and checked against its hashes; by default where that takes a second or so.
     """
     given = Path(path)
-    path = resolved(given)
+    path = resolve_links(given)
     manifest = read_manifest(path)
     holder = living_holder(path)
     state = COMPLETE if manifest.complete else RUNNING if holder is not None else RESUMABLE
     # a process has in memory what it keeps: its files matter to nobody yet
-    kept = kept_of(path, manifest, False if verify is None and state == RUNNING else verify)
+    kept = preview_resume(path, manifest, False if verify is None and state == RUNNING else verify)
     sign = sign_of_life(path) if state == RUNNING else None
     part, speed, left = kept.part, None, None
     if sign:
@@ -96,5 +96,5 @@ def status_of(path: str | Path, *, verify: bool | None = None) -> Status:
         damaged=len(list((path / DAMAGED).glob("*"))),
         unusable=kept.unusable,
         verified=kept.verified,
-        resume=continuing("run", given, manifest) if state == RESUMABLE else None,
+        resume=resume_command("run", given, manifest) if state == RESUMABLE else None,
     )

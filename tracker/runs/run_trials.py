@@ -17,18 +17,19 @@ from tracker.engine.simulate import compile_kernels, most_trials, prepare
 from tracker.runs import atomic_files
 from tracker.runs.checkpoints import steps_held
 from tracker.runs.dask_cluster import refuse_if_silent
-from tracker.runs.executors import engine_of
-from tracker.runs.lock_file import locked
+from tracker.runs.executors import executor_of
+from tracker.runs.forecast import LARGEST_SHARD, MOST_SHARDS
+from tracker.runs.lock_file import hold_lock
 from tracker.runs.manifest import shards_of
-from tracker.runs.run_directory import RunDirectory, Stored
+from tracker.runs.resuming import Stored
+from tracker.runs.run_directory import RunDirectory
 from tracker.runs.run_errors import NothingComputed, RunExists
 from tracker.runs.run_identity import manifest_of
-from tracker.runs.run_reading import open_run, resumable
+from tracker.runs.run_reading import open_run, scenario_to_resume
 from tracker.runs.run_result import Run
-from tracker.runs.shard_schedule import Schedule
+from tracker.runs.shard_schedule import ShardSchedule
 from tracker.runs.summary import summarise
 from tracker.runs.workers import Task
-from tracker.scenario.forecast import LARGEST_SHARD, MOST_SHARDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,11 +42,11 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
 
 Progress = Callable[[float, float, str], None]
-SECONDS_BETWEEN_SIGNS = 2.0  # of life, for `tracker status`
+SECONDS_BETWEEN_SIGNS_OF_LIFE = 2.0  # of life, for `tracker status`
 
 
-class How(NamedTuple):
-    """How a run is carried out: nothing of it changes the result."""
+class Execution(NamedTuple):
+    """How a run, or each point of a sweep, is carried out: nothing of it changes the result."""
 
     executor: Executor | int | None
     engine: str
@@ -104,7 +105,7 @@ def run(
         raise ValueError("a scenario with [sweep] stands for many runs: run its points one by one")
     if resume and (replace or out is None):
         raise ValueError("resume needs a run directory (out), and excludes replace")
-    how = How(executor, engine, progress or (lambda *_: None), notice or _warn)
+    how = Execution(executor, engine, progress or (lambda *_: None), notice or _warn)
     if out is None:
         problem = _ready(scenario, how)
         return _carry_out(problem, manifest_of(scenario, _size(problem, shard_size)), None, {}, how)
@@ -112,7 +113,7 @@ def run(
     directory.refuse_if_taken(replace=replace, resume=resume)
     old = directory.manifest() if resume else None
     if old is not None:
-        scenario = resumable(directory.path, old, scenario)
+        scenario = scenario_to_resume(directory.path, old, scenario)
         if old.complete:
             directory.tidy_if_needed(old)
             return open_run(directory.path, scenario)
@@ -120,7 +121,7 @@ def run(
     manifest = manifest_of(scenario, old.shard_size if old is not None else _size(problem, shard_size))
     shards = shards_of(manifest)  # before anything is written: it may refuse
     atomic_files.make_folder(directory.path)
-    with locked(directory.path):
+    with hold_lock(directory.path):
         if (directory.manifest() if not replace else None) != old:  # something came here while we prepared
             raise RunExists(directory.path, is_run=True)
         kept: dict[int, Stored] = {}
@@ -135,7 +136,7 @@ def _warn(line: str) -> None:
     warnings.warn(line, RuntimeWarning, stacklevel=2)
 
 
-def _ready(scenario: Scenario, how: How) -> Problem:
+def _ready(scenario: Scenario, how: Execution) -> Problem:
     if not isinstance(how.executor, Executor):
         refuse_if_silent(how.engine, scenario.packages)  # before anything is prepared or written
     how.progress(0.0, 1.0, "finding the minimisers")
@@ -150,7 +151,7 @@ def _size(problem: Problem, asked: int | None) -> int:
 
 
 def _carry_out(
-    problem: Problem, manifest: Manifest, directory: RunDirectory | None, kept: dict[int, Stored], how: How
+    problem: Problem, manifest: Manifest, directory: RunDirectory | None, kept: dict[int, Stored], how: Execution
 ) -> Run:
     """Compute the shards that are not ``kept``, and make the result of all."""
     failed = compute(problem, manifest, directory, kept, how)
@@ -168,7 +169,7 @@ def _carry_out(
 
 
 def compute(
-    problem: Problem, manifest: Manifest, directory: RunDirectory | None, kept: dict[int, Stored], how: How
+    problem: Problem, manifest: Manifest, directory: RunDirectory | None, kept: dict[int, Stored], how: Execution
 ) -> list[FailedShard]:
     """Add all shards that are not ``kept`` to them; return those that could not be computed."""
     shards = shards_of(manifest)
@@ -191,7 +192,7 @@ def compute(
         if start == base < done:  # a resumed shard first replays the chain, without computing
             began, start = time.time(), done
         how.progress(done, total, "running")
-        if directory is not None and time.time() - max(began, told) > SECONDS_BETWEEN_SIGNS:
+        if directory is not None and time.time() - max(began, told) > SECONDS_BETWEEN_SIGNS_OF_LIFE:
             told = time.time()
             directory.tell_progress(done, start, total, began)
 
@@ -200,8 +201,8 @@ def compute(
         return []
     # BLAS on one thread: trials are what runs in parallel, and sums must not depend on the number of threads
     with threadpool_limits(1, user_api="blas"):
-        engine = engine_of(problem, how.executor, how.engine, len(shards))
-        schedule = Schedule(engine, tasks, commit, how.notice)
+        engine = executor_of(problem, how.executor, how.engine, len(shards))
+        schedule = ShardSchedule(engine, tasks, commit, how.notice)
         try:
             schedule.run(tell)
         except BaseException:

@@ -16,21 +16,21 @@ from tracker.runs.workers import OtherProgram, Task
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tracker.runs.executors import Engine
-    from tracker.runs.run_directory import Stored
+    from tracker.runs.executors import ShardExecutor
+    from tracker.runs.resuming import Stored
 
 ATTEMPTS = 3
-ALONE_FROM = 2  # failures
-MOST_BREAKS = 10  # in a row, with nothing done in between: the machine is to blame
+FAILURES_BEFORE_TRIED_ALONE = 2
+MOST_BREAKS_IN_A_ROW = 10  # in a row, with nothing done in between: the machine is to blame
 POLL_SECONDS = 0.1
 
 
-class Schedule:
+class ShardSchedule:
     """The work of a run: shards that wait, are under way, or could not be done."""
 
     def __init__(
         self,
-        engine: Engine,
+        engine: ShardExecutor,
         tasks: Sequence[Task],
         commit: Callable[[Task, Stored], None],
         notice: Callable[[str], None],
@@ -56,14 +56,14 @@ class Schedule:
 
     def _submit(self) -> None:
         while self._waiting and len(self._running) < self._engine.width:
-            alone = self._failures[self._waiting[0].shard] >= ALONE_FROM
+            alone = self._failures[self._waiting[0].shard] >= FAILURES_BEFORE_TRIED_ALONE
             if self._running and (alone or self._has_suspect()):
                 return
             future = self._engine.submit(self._waiting[0])
             self._running[future] = self._waiting.popleft()
 
     def _has_suspect(self) -> bool:
-        return any(self._failures[task.shard] >= ALONE_FROM for task in self._running.values())
+        return any(self._failures[task.shard] >= FAILURES_BEFORE_TRIED_ALONE for task in self._running.values())
 
     def _take(self, future: Future[Stored]) -> None:
         task = self._running[future]
@@ -90,8 +90,8 @@ class Schedule:
             raise error
         self._notice(f"the pool of workers broke ({error}); built anew, {len(lost)} shards begun again")
         for task in lost:
-            self._fail(task, error, 1 if self._breaks < MOST_BREAKS else ATTEMPTS)
-        if self._breaks >= MOST_BREAKS:
+            self._fail(task, error, 1 if self._breaks < MOST_BREAKS_IN_A_ROW else ATTEMPTS)
+        if self._breaks >= MOST_BREAKS_IN_A_ROW:
             while self._waiting:
                 self._fail(self._waiting.popleft(), error, ATTEMPTS)
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from tracker.engine.simulate import Problem
 
 
-LOOKED_AT = 50  # trials whose S at the end counts
-LIMITS_AT = 10  # different S of these
+TRIALS_LOOKED_AT = 50
+MOST_DIFFERENT_SKEWS = 10
 
 
 def steps_over_limits(
@@ -37,7 +37,7 @@ def steps_over_limits(
         return {keys.name: float("nan") for keys in scenario.samplers}
     found = {}
     for n, keys in enumerate(scenario.samplers):
-        different = np.unique(final_skews(arrays, n, scenario.dimension), axis=0)[:LIMITS_AT]
+        different = np.unique(final_skews(arrays, n, scenario.dimension), axis=0)[:MOST_DIFFERENT_SKEWS]
         limits = [least_limit(nearby, S) for S in different]
         known = [keys.epsilon / limit if limit > 0.0 else float("inf") for limit in limits if not np.isnan(limit)]
         found[keys.name] = max(known, default=float("nan"))
@@ -46,6 +46,6 @@ def steps_over_limits(
 
 def final_skews(arrays: Mapping[str, NDArray[Any]], n: int, dimension: int) -> list[Array]:
     """Return S of sampler n at the end of the first trials, or 0."""
-    pairs = arrays["final_skew"][:LOOKED_AT, n]
+    pairs = arrays["final_skew"][:TRIALS_LOOKED_AT, n]
     pairs = pairs[np.isfinite(pairs).all(axis=1)] if dimension > 1 else pairs[:0]
     return [skew.from_pairs(row, dimension) for row in pairs] or [np.zeros((dimension, dimension))]

@@ -1,4 +1,4 @@
-"""What the numbers of a run refer to, kept with them in result.nc: minimisers, targets, floors, the origin of moments.
+"""Keep in result.nc what the numbers of a run refer to: minimisers, targets, lowest costs, the origin of moments.
 
 A run is read back against the world that it was measured in, never against one that is searched for anew.
 """
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from tracker.scenario import Scenario
 
 MOST_POINTS = 10_000  # minimisers or targets of a mode
-NUMBERS = {  # one for each mode: unit, meaning
+NUMBERS_OF_A_MODE = {  # one for each mode: unit, meaning
     "radius2": ("theta^2", "squared radius of the target set; nan without one"),
     "floor": ("cost", "least expected cost"),
     "relaxation": ("time", "1/h, h the smallest curvature at a minimiser"),
 }
-POINTS = {  # several for each mode: axes, unit, meaning; nan where a mode has fewer
+POINTS_OF_A_MODE = {  # several for each mode: axes, unit, meaning; nan where a mode has fewer
     "minimisers": (("mode_from", "minimiser", "theta"), "theta", "global minimisers of the expected cost"),
     "targets": (
         ("mode_from", "target", "measured"),
@@ -42,9 +42,9 @@ def world_variables(problem: Problem) -> dict[str, xarray.Variable]:
 
     found = {
         name: xarray.Variable(axes, _stacked([getattr(mode, name) for mode in problem.modes]), _about(unit, meaning))
-        for name, (axes, unit, meaning) in POINTS.items()
+        for name, (axes, unit, meaning) in POINTS_OF_A_MODE.items()
     }
-    for name, (unit, meaning) in NUMBERS.items():
+    for name, (unit, meaning) in NUMBERS_OF_A_MODE.items():
         found[name] = xarray.Variable(
             "mode_from", [getattr(mode, name) for mode in problem.modes], _about(unit, meaning)
         )
@@ -57,8 +57,8 @@ def world_variables(problem: Problem) -> dict[str, xarray.Variable]:
 def read_world(found: Any, scenario: Scenario) -> tuple[tuple[Mode, ...], Array]:
     """Return the modes with their costs built anew, and the origin, from an open result.nc; ValueError where they cannot be."""
     X, N = len(scenario.modes), scenario.dimension
-    minimisers, targets = (_read(found, name, 3, X) for name in POINTS)
-    numbers = {name: _read(found, name, 1, X) for name in NUMBERS}
+    minimisers, targets = (_read(found, name, 3, X) for name in POINTS_OF_A_MODE)
+    numbers = {name: _read(found, name, 1, X) for name in NUMBERS_OF_A_MODE}
     origin = _read(found, "origin", 1, N)
     if minimisers.shape[2] != N or not np.isfinite(origin).all():
         raise ValueError("minimisers: not points of this scenario")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Settings = tuple[tuple[str, Any], ...]
 
 LONGEST_FOLDER = 80
-MOST_PROBLEMS = 50  # lines; the same problem may stand at thousands of points
+MOST_PROBLEMS_LISTED = 50  # lines; the same problem may stand at thousands of points
 
 
 class Axis(NamedTuple):
@@ -86,7 +86,7 @@ def axes_in(sweep: Mapping[str, Sequence[Any]]) -> tuple[Axis, ...]:
     return tuple(Axis(address, tuple(values)) for address, values in sweep.items())
 
 
-def crossed(axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], Settings]]:
+def combinations_of(axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], Settings]]:
     """Give the place and the settings of each point, the last axis running fastest."""
     for place in product(*(range(len(axis.values)) for axis in axes)):
         yield place, tuple((axis.address, axis.values[n]) for axis, n in zip(axes, place, strict=True))
@@ -102,15 +102,17 @@ def points_of(scenario: Scenario) -> tuple[Point, ...]:
     count = math.prod(len(axis.values) for axis in axes)
     points: list[Point] = []
     built: set[str] = set()
-    for index, (place, chosen) in enumerate(crossed(axes)):
+    for index, (place, chosen) in enumerate(combinations_of(axes)):
         point = Point(index, place, chosen, _folder(index, count, chosen), base)
         try:
             points.append(replace(point, scenario=_changed(base, chosen, built)))
         except ScenarioError as error:
             problems += [f"{point.label}: {problem}" for problem in error.problems]
     if problems:
-        more = len(problems) - MOST_PROBLEMS
-        raise ScenarioError([*problems[:MOST_PROBLEMS], *([f"... and {more} more problems"] if more > 0 else [])])
+        more = len(problems) - MOST_PROBLEMS_LISTED
+        raise ScenarioError(
+            [*problems[:MOST_PROBLEMS_LISTED], *([f"... and {more} more problems"] if more > 0 else [])]
+        )
     return tuple(points)
 
 

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tracker.regular_files import is_own_folder, is_regular, read_regular
-from tracker.runs.file_names import POINTS, TABLE, TIDY
+from tracker.runs.file_names import POINTS, POINTS_TABLE, SWEEP_MANIFEST, SWEEP_RESULT
 from tracker.runs.manifest import SCENARIO
+from tracker.runs.ownership import read_manifest
 from tracker.runs.run_errors import CorruptRun
-from tracker.runs.run_identity import hash_of_file, resolved, sha256
+from tracker.runs.run_identity import hash_of_file, resolve_links, sha256
 from tracker.runs.run_reading import not_finished, open_run, stored_scenario
 from tracker.runs.sweep_points import axes_of, points_of
-from tracker.runs.sweep_running import SWEEP, Outcome, Sweep, ended, read_sweep_manifest
+from tracker.runs.sweep_result import Outcome, Sweep, outcome_of_run
 from tracker.runs.sweep_table import STATES
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ LARGEST_TABLE = 100_000_000  # bytes
 
 def is_sweep(path: Path) -> bool:
     """Tell whether a sweep was begun in the directory ``path``."""
-    return is_regular(path / SWEEP)
+    return is_regular(path / SWEEP_MANIFEST)
 
 
 def open_sweep(path: str | Path, scenario: Scenario | None = None, *, plugins: Sequence[str] = ()) -> Sweep:
@@ -59,32 +60,36 @@ def open_sweep(path: str | Path, scenario: Scenario | None = None, *, plugins: S
     ['complete', 'complete']
     """
     given = Path(path)
-    path = resolved(given)
-    manifest = read_sweep_manifest(path)
+    path = resolve_links(given)
+    manifest = read_manifest(path, SWEEP_MANIFEST)
     if not manifest.complete:
         raise CorruptRun(path, not_finished("sweep", given, manifest))
     scenario = scenario or stored_scenario(path, manifest, plugins)
-    if (path / TIDY).exists() and TIDY in manifest.files and hash_of_file(path / TIDY) != manifest.files[TIDY]:
-        raise CorruptRun(path, f"{TIDY} is damaged; tracker sweep --resume writes it again")
+    if (
+        (path / SWEEP_RESULT).exists()
+        and SWEEP_RESULT in manifest.files
+        and hash_of_file(path / SWEEP_RESULT) != manifest.files[SWEEP_RESULT]
+    ):
+        raise CorruptRun(path, f"{SWEEP_RESULT} is damaged; tracker sweep --resume writes it again")
     points, entries = points_of(scenario), entries_of(path, manifest)
     if [f"{POINTS}/{point.folder}" for point in points] != [entry["folder"] for entry in entries]:
-        raise CorruptRun(path, f"{TABLE} does not hold the points of {SCENARIO}")
+        raise CorruptRun(path, f"{POINTS_TABLE} does not hold the points of {SCENARIO}")
     outcomes = [_read(path, point, entry) for point, entry in zip(points, entries, strict=True)]
     return Sweep(scenario, axes_of(scenario), tuple(outcomes), path)
 
 
 def entries_of(path: Path, manifest: Manifest) -> list[dict[str, Any]]:
     """Return how the points of the finished sweep in ``path`` ended."""
-    damaged = CorruptRun(path, f"{TABLE} is damaged; tracker sweep --resume writes it again")
+    damaged = CorruptRun(path, f"{POINTS_TABLE} is damaged; tracker sweep --resume writes it again")
     try:
-        data = read_regular(path / TABLE, LARGEST_TABLE)
+        data = read_regular(path / POINTS_TABLE, LARGEST_TABLE)
         entries = json.loads(data)["points"]
         found = [{key: entry[key] for key in ("folder", "state", "message", "hash")} for entry in entries]
     except OSError as error:
-        raise CorruptRun(path, f"{TABLE}: {error.strerror or error}") from None
+        raise CorruptRun(path, f"{POINTS_TABLE}: {error.strerror or error}") from None
     except (ValueError, KeyError, TypeError, RecursionError):
         raise damaged from None
-    if manifest.files.get(TABLE, sha256(data)) != sha256(data) or not all(map(_is_sound, found)):
+    if manifest.files.get(POINTS_TABLE, sha256(data)) != sha256(data) or not all(map(_is_sound, found)):
         raise damaged
     return found
 
@@ -104,5 +109,5 @@ def _read(path: Path, point: Point, entry: dict[str, Any]) -> Outcome:
     except CorruptRun as damaged:
         raise CorruptRun(path, f"{point.label}: {damaged.reason}") from None
     if found.summary["hash"] != entry["hash"]:
-        raise CorruptRun(path, f"{point.label}: its result is not the one in {TABLE}")
-    return ended(point, found)
+        raise CorruptRun(path, f"{point.label}: its result is not the one in {POINTS_TABLE}")
+    return outcome_of_run(point, found)

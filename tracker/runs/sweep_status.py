@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tracker.regular_files import is_own_folder, is_regular, read_regular
 from tracker.runs import resume_preview
-from tracker.runs.file_names import DAMAGED, MANIFEST, POINTS, SUMMARY, TABLE, TIDY
+from tracker.runs.file_names import DAMAGED, MANIFEST, POINTS, POINTS_TABLE, SUMMARY, SWEEP_MANIFEST, SWEEP_RESULT
 from tracker.runs.lock_file import living_holder
 from tracker.runs.manifest import SCENARIO
 from tracker.runs.ownership import read_manifest
 from tracker.runs.run_directory import LARGEST_SUMMARY
 from tracker.runs.run_errors import CorruptRun
-from tracker.runs.run_identity import continuing, hash_of_file, resolved
+from tracker.runs.run_identity import hash_of_file, resolve_links, resume_command
 from tracker.runs.run_status import COMPLETE, RESUMABLE, RUNNING, Status, status_of
-from tracker.runs.sweep_points import axes_in, crossed, label_of, numeral
+from tracker.runs.sweep_points import axes_in, combinations_of, label_of, numeral
 from tracker.runs.sweep_reading import entries_of
-from tracker.runs.sweep_running import read_sweep_manifest, verdict
+from tracker.runs.sweep_result import state_and_message
 from tracker.scenario.toml_text import LARGEST_FILE, tables
 
 if TYPE_CHECKING:
@@ -102,8 +102,8 @@ class _Point:
 def sweep_status_of(path: str | Path, *, verify: bool | None = None) -> SweepStatus:
     """Return how far the sweep in the directory ``path`` is; ``CorruptRun`` where there is none."""
     given = Path(path)
-    path = resolved(given)
-    manifest = read_sweep_manifest(path)
+    path = resolve_links(given)
+    manifest = read_manifest(path, SWEEP_MANIFEST)
     holder = living_holder(path)
     state = RUNNING if holder is not None else COMPLETE if manifest.complete else RESUMABLE
     points = list(_found(path, verify))
@@ -135,7 +135,7 @@ def sweep_status_of(path: str | Path, *, verify: bool | None = None) -> SweepSta
         damaged=sum(run.damaged for run in runs) + len(list((path / DAMAGED).glob("*"))),
         unusable=tuple(unusable),
         verified=all(run.verified for run in runs if run.state != RUNNING),
-        resume=continuing("sweep", given, manifest)
+        resume=resume_command("sweep", given, manifest)
         if state == RESUMABLE or (state == COMPLETE and (failed or unusable))
         else None,
     )
@@ -149,7 +149,10 @@ def _found(path: Path, verify: bool | None) -> Iterator[_Point]:
         raise CorruptRun(path, f"{SCENARIO} cannot be read: {error}") from None
     begun = _begun(path)
     folders = [begun.get(numeral(index, len(settings))) for index in range(len(settings))]
-    if verify is None and sum(_bytes(folder) for folder in folders if folder is not None) > resume_preview.CHEAP:
+    if (
+        verify is None
+        and sum(_bytes(folder) for folder in folders if folder is not None) > resume_preview.MOST_BYTES_VERIFIED_UNASKED
+    ):
         verify = False
     for index, (chosen, folder) in enumerate(zip(settings, folders, strict=True)):
         status = _status(folder, verify)
@@ -163,7 +166,7 @@ def _settings(text: str) -> tuple[list[Settings], list[float]]:
     axes = axes_in(table["sweep"])
     if not 1 <= math.prod(len(axis.values) for axis in axes) <= MOST_POINTS:
         raise ValueError(f"a sweep has 1 to {MOST_POINTS} points")
-    settings = [chosen for _, chosen in crossed(axes)]
+    settings = [chosen for _, chosen in combinations_of(axes)]
     works = []
     for chosen in settings:
         own = {"trials": table["trials"], "steps": table["steps"], **dict(chosen)}
@@ -198,7 +201,7 @@ def _status(folder: Path | None, verify: bool | None) -> Status | None:
 def _summary(folder: Path) -> dict[str, Any]:
     try:
         summary = dict(json.loads(read_regular(folder / SUMMARY, LARGEST_SUMMARY)))
-        verdict(summary)
+        state_and_message(summary)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):  # told among what is damaged
         return {}
     return summary
@@ -208,20 +211,20 @@ def _ends(
     path: Path, manifest: Manifest, points: Sequence[_Point], verify: bool | None
 ) -> tuple[dict[int, dict[str, Any]], list[str]]:
     """Return how the points of a finished sweep ended, by index, and which of its own files are missing or damaged."""
-    missing = [] if _is_tidy(path, manifest, verify) else [TIDY]
+    missing = [] if _is_tidy(path, manifest, verify) else [SWEEP_RESULT]
     try:
         entries = entries_of(path, manifest)
     except CorruptRun:
-        return {}, [*missing, TABLE]
-    return dict(enumerate(entries)), missing if len(entries) == len(points) else [*missing, TABLE]
+        return {}, [*missing, POINTS_TABLE]
+    return dict(enumerate(entries)), missing if len(entries) == len(points) else [*missing, POINTS_TABLE]
 
 
 def _is_tidy(path: Path, manifest: Manifest, verify: bool | None) -> bool:
-    file = path / TIDY
+    file = path / SWEEP_RESULT
     if not is_regular(file):
         return False
-    checked = verify if verify is not None else file.stat().st_size <= resume_preview.CHEAP
-    return not checked or TIDY not in manifest.files or hash_of_file(file) == manifest.files[TIDY]
+    checked = verify if verify is not None else file.stat().st_size <= resume_preview.MOST_BYTES_VERIFIED_UNASKED
+    return not checked or SWEEP_RESULT not in manifest.files or hash_of_file(file) == manifest.files[SWEEP_RESULT]
 
 
 def _told(point: _Point, last: int, sweep: str, entry: dict[str, Any] | None) -> PointStatus:
@@ -236,7 +239,7 @@ def _told(point: _Point, last: int, sweep: str, entry: dict[str, Any] | None) ->
 def _state(point: _Point, last: int, sweep: str) -> tuple[str, str]:
     status = point.status
     if status is not None and status.state == COMPLETE:
-        return verdict(point.summary) if point.summary else (COMPLETE, "")
+        return state_and_message(point.summary) if point.summary else (COMPLETE, "")
     if status is not None and status.state == RUNNING:
         return RUNNING, ""
     if status is not None and status.failed:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import xarray
 
     from tracker.runs.sweep_points import Axis
-    from tracker.runs.sweep_running import Outcome
+    from tracker.runs.sweep_result import Outcome
     from tracker.scenario import Scenario
 
 
@@ -23,7 +23,7 @@ STATES = ("complete", "diverged", "failed")  # the codes of `outcome`
 
 
 # what is told of the waits of a time beside their mean: key in its row of a summary, and what it is
-OF_WAITS = (
+NUMBERS_OF_WAITS = (
     ("median", "median {title} ({unit})"),
     ("already", "share of switches at which the new target held it already"),
     ("low", "lower end of the 95 % interval of the median {title}"),
@@ -32,13 +32,13 @@ OF_WAITS = (
 )
 
 
-def columns() -> Iterator[tuple[str, tuple[str, ...], str]]:
+def sweep_columns() -> Iterator[tuple[str, tuple[str, ...], str]]:
     """Yield each number that a sampler has at a point: its name, its place in a row of a summary, what it is."""
     for key, metric in METRICS.items():
         time = metric.kind == "time"
         yield key, (key, "mean"), metric.label
         yield f"{key}_stderr", (f"{key}_mean" if time else key, "stderr"), f"standard error of the {metric.label}"
-        for of_waits, meaning in OF_WAITS if time else ():
+        for of_waits, meaning in NUMBERS_OF_WAITS if time else ():
             yield f"{key}_{of_waits}", (key, of_waits), meaning.format(title=metric.title, unit=metric.unit)
     yield "diverged", ("diverged",), "trials that diverged; they are left out of every average"
     yield "epsilon", ("epsilon",), "step of the sampler"
@@ -53,7 +53,7 @@ def sweep_dataset(scenario: Scenario, axes: Sequence[Axis], outcomes: Sequence[O
     samplers = list(dict.fromkeys(row["name"] for outcome in outcomes for row in _rows(outcome)))
     variables: dict[str, Any] = {}
 
-    for name, path, meaning in columns():
+    for name, path, meaning in sweep_columns():
         values = np.full((*shape, len(samplers)), np.nan)
         for outcome in outcomes:
             for row in _rows(outcome):

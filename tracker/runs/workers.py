@@ -18,7 +18,8 @@ from threadpoolctl import threadpool_limits
 
 from tracker.engine.simulate import Problem, compile_kernels, simulate, source_fingerprint
 from tracker.runs.checkpoints import Checkpoint, Place
-from tracker.runs.run_directory import Stored, read_manifest
+from tracker.runs.ownership import read_manifest
+from tracker.runs.resuming import Stored
 from tracker.runs.run_errors import CorruptRun
 from tracker.runs.run_identity import versions
 
@@ -36,7 +37,7 @@ class Task(NamedTuple):
     held: float = 0.0
 
 
-class Payload(NamedTuple):
+class PackedProblem(NamedTuple):
     """The problem, packed, with the program that packed it."""
 
     packed: bytes
@@ -48,14 +49,14 @@ class OtherProgram(Exception):
     """A worker runs other code than the one that sent the work."""
 
 
-class Board:
-    """What a worker process of this machine shares with the one that started it: steps by shard, and a wish to stop."""
+class SharedCounters:
+    """What a worker process shares with the process that started it: the steps of each shard, and a flag to stop."""
 
     def __init__(self, steps: Any, stop: Any) -> None:
         self.steps, self.stop = steps, stop
 
 
-_boards: list[Board] = []  # of this worker process: one, or none
+_counters: list[SharedCounters] = []  # of this worker process: one, or none
 
 
 def program(plugins: tuple[str, ...] = ()) -> str:
@@ -63,7 +64,7 @@ def program(plugins: tuple[str, ...] = ()) -> str:
     return f"{versions(plugins)} {source_fingerprint()}"
 
 
-def pack(problem: Problem) -> Payload:
+def pack(problem: Problem) -> PackedProblem:
     """Return the problem as bytes; costs of one's own must live in a module that workers can import."""
     try:
         packed = pickle.dumps(problem)
@@ -72,7 +73,7 @@ def pack(problem: Problem) -> Payload:
         message = f"this scenario cannot be sent to other processes ({error}); use threads"
         raise ValueError(message) from error
     plugins = problem.scenario.packages
-    return Payload(packed, program(plugins), plugins)
+    return PackedProblem(packed, program(plugins), plugins)
 
 
 def start_worker(steps: Any, stop: Any) -> None:
@@ -80,7 +81,7 @@ def start_worker(steps: Any, stop: Any) -> None:
     for name in ("SIGINT", "SIGHUP"):  # they reach the whole group; the parent asks us to stop
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
-    _boards[:] = [Board(steps, stop)]
+    _counters[:] = [SharedCounters(steps, stop)]
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -95,7 +96,7 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def work(payload: Payload, task: Task) -> Stored:
+def work(payload: PackedProblem, task: Task) -> Stored:
     """Compute a shard."""
     problem = _problem(payload)
     with threadpool_limits(1, user_api="blas"):
@@ -106,7 +107,7 @@ def work(payload: Payload, task: Task) -> Stored:
 
 
 @lru_cache(maxsize=1)
-def _problem(payload: Payload) -> Problem:
+def _problem(payload: PackedProblem) -> Problem:
     if payload.program != (here := program(payload.plugins)):
         raise OtherProgram(f"the worker has {here}, not {payload.program}: install the same version there")
     problem: Problem = pickle.loads(payload.packed)  # noqa: S301  (from whoever started this worker)
@@ -126,9 +127,9 @@ def _keeper(place: Place | None) -> Checkpoint | None:
 
 
 def _progress(index: int) -> Callable[[float], None]:
-    if not _boards:
+    if not _counters:
         return lambda _: None
-    steps = _boards[0].steps
+    steps = _counters[0].steps
     steps[index] = 0.0
 
     def add(more: float) -> None:
@@ -138,8 +139,8 @@ def _progress(index: int) -> Callable[[float], None]:
 
 
 def _cancelled() -> Callable[[], bool]:
-    if _boards:
-        stop = _boards[0].stop
+    if _counters:
+        stop = _counters[0].stop
         return lambda: bool(stop.value)
     return _cancelled_by_dask()
 

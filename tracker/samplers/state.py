@@ -1,4 +1,4 @@
-"""What a trial carries, declared once: sizes, views, start, what is recorded, all follow from a kind's ``State``.
+"""The state of a trial, declared once: sizes, views, start and recorded arrays follow from a kind's ``State``.
 
 A ``State`` is a ``NamedTuple`` of arrays whose defaults say what they are:
 

@@ -10,7 +10,7 @@ from tracker import chain as hidden_chain
 from tracker import skew
 from tracker.costs.base import classes, measure, measure_size, twins
 from tracker.costs.facts import constant_curvature
-from tracker.costs.minimise.local import NEARBY, curvature, neighbour
+from tracker.costs.minimise.local import NEARBY_DISTANCE, curvature, neighbour
 from tracker.costs.minimise.search import Minimisers, global_minimisers
 from tracker.scenario.complaints import ScenarioError, place_of, shown
 
@@ -84,7 +84,10 @@ def is_isolated(mode: Mode) -> bool:
     for point in mode.minimisers:
         other = neighbour(mode.cost, point, mode.floor)
         # a cost may measure distances in coordinates that are the same all along a valley
-        if other is not None and np.abs(measured(mode.cost, other) - measured(mode.cost, point)).max() > NEARBY / 10:
+        if (
+            other is not None
+            and np.abs(measured(mode.cost, other) - measured(mode.cost, point)).max() > NEARBY_DISTANCE / 10
+        ):
             return False
     return True
 

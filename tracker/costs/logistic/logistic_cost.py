@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from tracker.costs.base import CostKeys
-from tracker.costs.csv_rows import CsvFile, Table
+from tracker.costs.csv_rows import CsvFile, DataTable
 from tracker.costs.logistic.rows import CLASSES, Logistic
 from tracker.keys import MAX_DIMENSION, Count, Keys, Number, Positive, Several, together
 
@@ -77,7 +77,7 @@ class LogisticKeys(CostKeys):
         together(self.labels, self.rows)
         return self
 
-    def _wrong_columns(self, table: Table) -> Iterator[str]:
+    def _wrong_columns(self, table: DataTable) -> Iterator[str]:
         for index, name in enumerate(self.features):
             if name not in table.columns:
                 yield f"features[{index}]: {_missing(name, table)}"
@@ -116,7 +116,7 @@ class LogisticKeys(CostKeys):
     def rows(self) -> Array:
         """Return x_1, ..., x_n, shape (n, N); modes on the same data share one array."""
         key = (self.features, self.intercept, self.standardize)
-        known = self.data.made
+        known = self.data.derived
         if key not in known:
             known[key] = self._rows()
         return np.asarray(known[key])
@@ -146,6 +146,6 @@ class LogisticKeys(CostKeys):
         return Logistic(self.rows(), self.labels(), 1.0 / self.prior_variance, float(self.horizon))
 
 
-def _missing(name: str, table: Table) -> str:
+def _missing(name: str, table: DataTable) -> str:
     some = ", ".join(table.columns[:12]) + (", ..." if len(table.columns) > 12 else "")
     return f'no column "{name}" in the data (there are: {some})'

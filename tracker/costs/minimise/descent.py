@@ -14,15 +14,17 @@ if TYPE_CHECKING:
 
     from tracker.array_types import Array
 
-TIE = 1e-8  # costs that differ by less than this times (1 + |cost|) are equal
-FLAT = 1e-6  # below this share of the largest curvature a direction may be flat: minimisers may form a continuum
+EQUAL_COSTS = 1e-8  # costs that differ by less than this times (1 + |cost|) are equal
+FLAT_CURVATURE = (
+    1e-6  # below this share of the largest curvature a direction may be flat: minimisers may form a continuum
+)
 NEWTON_STEPS = 50
 BFGS_STEPS, BISECTIONS = 200, 25
 LOWER, LESS_STEEP = 1e-4, 0.9  # shares of the slope: how far a step must go down, how steep it may still be
 ROUNDINGS = 4.0  # a rise of this many jumps from one number to the next is none
 ROUNDING = 1e-15  # times 1 + |cost|: no descent below this can be seen
-BETWEEN = (0.5, 0.276393, 0.881966, 0.098301)  # shares of a segment at which a rise is looked for
-WIDE = 100.0  # times 1 + |theta|: a search scale beyond it says nothing of the cost close to theta
+SHARES_OF_A_SEGMENT = (0.5, 0.276393, 0.881966, 0.098301)  # shares of a segment at which a rise is looked for
+WIDEST_SCALE = 100.0  # times 1 + |theta|: a search scale beyond it says nothing of the cost close to theta
 
 
 class Descent(NamedTuple):
@@ -122,9 +124,9 @@ def same_well(cost: Any, one: Descent, other: Descent) -> bool:
     It is looked at a few places of the segment, no two of them a whole number of periods apart for wells in a row.
     """
     highest = max(one.value, other.value)
-    allowed = TIE * (1.0 + abs(highest))
+    allowed = EQUAL_COSTS * (1.0 + abs(highest))
     unused = np.empty(one.point.size)
-    for share in BETWEEN:
+    for share in SHARES_OF_A_SEGMENT:
         rise = value_and_gradient(cost, one.point + share * (other.point - one.point), unused) - highest
         if not rise <= allowed:
             allowed = max(allowed, ROUNDINGS * rounding(cost, one))
@@ -151,7 +153,7 @@ def expected_hessian(cost: Any, theta: Array, scale: Array) -> Array:
     H = np.empty((theta.size, theta.size))
     up, down = np.empty(theta.size), np.empty(theta.size)
     for d in range(theta.size):
-        h = 1e-5 * min(scale[d], WIDE * (1.0 + abs(theta[d])))
+        h = 1e-5 * min(scale[d], WIDEST_SCALE * (1.0 + abs(theta[d])))
         moved = theta.copy()
         moved[d] = theta[d] + h
         value_and_gradient(cost, moved, up)

@@ -9,14 +9,21 @@ import numpy as np
 from tracker.compiled import kernel
 from tracker.costs.base import gradient, hessian, observation_size, observe, period, stored_observations
 from tracker.costs.facts import additive_noise, constant_curvature
-from tracker.costs.minimise.descent import FLAT, TIE, Descent, expected_hessian, polish, value_and_gradient
+from tracker.costs.minimise.descent import (
+    EQUAL_COSTS,
+    FLAT_CURVATURE,
+    Descent,
+    expected_hessian,
+    polish,
+    value_and_gradient,
+)
 from tracker.streams import OBSERVATIONS, entropy_words, seed_stream
 
 if TYPE_CHECKING:
     from tracker.array_types import Array, Words
 
-NEARBY = 1e-2  # how far away the next minimiser is looked for, in units of 1 + |theta|
-DRAWS = 4096  # of observations that cannot be listed
+NEARBY_DISTANCE = 1e-2  # how far away the next minimiser is looked for, in units of 1 + |theta|
+OBSERVATIONS_DRAWN = 4096  # of observations that cannot be listed
 
 
 class Hessians(NamedTuple):
@@ -39,12 +46,12 @@ def neighbour(cost: Any, point: Array, lowest: float) -> Array | None:
     if not np.isfinite(H).all():
         return None
     curvatures, directions = np.linalg.eigh(H)
-    for direction in directions.T[curvatures <= FLAT * np.abs(curvatures).max()]:
-        moved = np.ascontiguousarray(point + NEARBY * scale * direction)
+    for direction in directions.T[curvatures <= FLAT_CURVATURE * np.abs(curvatures).max()]:
+        moved = np.ascontiguousarray(point + NEARBY_DISTANCE * scale * direction)
         begun = Descent(value_and_gradient(cost, moved, np.empty(point.size)), moved, np.zeros(point.size))
         end = polish(cost, begun, scale)
         away = np.linalg.norm((end.point - point) / scale)
-        if away > NEARBY / 2 and end.value <= lowest + TIE * (1.0 + abs(lowest)):
+        if away > NEARBY_DISTANCE / 2 and end.value <= lowest + EQUAL_COSTS * (1.0 + abs(lowest)):
             return end.point
     return None
 
@@ -76,7 +83,7 @@ def _observations(cost: Any) -> tuple[Array, bool]:
     if stored is not None:
         return stored, True
     stream = np.zeros(4, dtype=np.uint64)
-    z = np.zeros((DRAWS, observation_size(cost)))
+    z = np.zeros((OBSERVATIONS_DRAWN, observation_size(cost)))
     with np.errstate(over="ignore"):  # streams count modulo 2^64
         seed_stream(entropy_words(0), OBSERVATIONS, 0, stream)
     _draw(cost, stream, z)

@@ -24,8 +24,8 @@ from tracker.compiled import from_outside
 from tracker.compiled.fingerprint import content_hash
 from tracker.costs.base import known_minimisers, search_region
 from tracker.costs.minimise.descent import (
-    FLAT,
-    TIE,
+    EQUAL_COSTS,
+    FLAT_CURVATURE,
     Descent,
     descend,
     expected_hessian,
@@ -43,15 +43,15 @@ if TYPE_CHECKING:
 # Points farther apart than this, in units of the search scale, are two: before and after polishing. Nearer ones are one only
 # if nothing lies between them: the search box may be a million times wider than the wells.
 COARSE, SAME = 1e-3, 1e-4
-HOPEFUL = 1e-4  # descents that end within this times (1 + |cost|) of the lowest are polished
+WORTH_POLISHING = 1e-4  # descents that end within this times (1 + |cost|) of the lowest are polished
 STARTS = 64  # at first, and each time that the search goes on
 MOST_DESCENTS = 1024  # from starting points, and as many from exchanged coordinates
-UNSEEN = 0.05  # chance of a new well in the next descent with which the search may end
-APART = 0.1  # of the range of a coordinate: values farther apart belong to different wells
-FAR = 1e4  # a descent that leads this far, in units of the search scale, has met no minimum
-REMEMBERED = 64  # searches
-SHOWN = 6  # coordinates in a message
-UNSETTLED = 1e-2  # Newton's last step at a minimiser, in units of the search scale, is smaller
+CHANCE_OF_AN_UNSEEN_WELL = 0.05  # chance of a new well in the next descent with which the search may end
+APART_IN_A_COORDINATE = 0.1  # of the range of a coordinate: values farther apart belong to different wells
+FARTHEST = 1e4  # a descent that leads this far, in units of the search scale, has met no minimum
+SEARCHES_REMEMBERED = 64  # searches
+MOST_COORDINATES_SHOWN = 6
+LARGEST_LAST_STEP = 1e-2  # Newton's last step at a minimiser, in units of the search scale, is smaller
 
 
 class Minimisers(NamedTuple):
@@ -71,7 +71,7 @@ class Minimisers(NamedTuple):
 _answers: dict[bytes, Minimisers] = {}  # of earlier searches, by their question
 
 
-def global_minimisers(cost: Any, start: Array, *, tolerance: float = TIE) -> Minimisers:
+def global_minimisers(cost: Any, start: Array, *, tolerance: float = EQUAL_COSTS) -> Minimisers:
     """Return all global minimisers of the expected cost.
 
     Parameters
@@ -94,7 +94,7 @@ def global_minimisers(cost: Any, start: Array, *, tolerance: float = TIE) -> Min
     # every point of a sweep or a ladder asks for the same costs again
     question = content_hash((type(cost).__module__, cost, start, tolerance))
     if question not in _answers:
-        while len(_answers) >= REMEMBERED:
+        while len(_answers) >= SEARCHES_REMEMBERED:
             _answers.pop(next(iter(_answers)), None)
         _answers[question] = _search(cost, start, tolerance)
     answer = _answers[question]
@@ -113,7 +113,7 @@ def _search(cost: Any, start: Array, tolerance: float) -> Minimisers:
         wells = _Wells(cost, start, centre, scale)
         settled = wells.search()
         met = sorted(wells.ends, key=lambda e: e.value)
-        ends = _distinct(cost, _within(met, HOPEFUL + tolerance), scale, COARSE)
+        ends = _distinct(cost, _within(met, WORTH_POLISHING + tolerance), scale, COARSE)
         ends = sorted((polish(cost, end, scale) for end in ends), key=lambda e: e.value)
         _refuse_if_unsettled(ends[0], scale)
         points = np.array([end.point for end in _distinct(cost, _within(ends, tolerance), scale, SAME)])
@@ -152,11 +152,11 @@ class _Wells:
             raise ValueError(message)
         _refuse_if_rounding(self._cost, min(self.ends, key=lambda e: e.value))
         drawn = STARTS
-        while self._unseen() > UNSEEN and self._descents < MOST_DESCENTS:
+        while self._unseen() > CHANCE_OF_AN_UNSEEN_WELL and self._descents < MOST_DESCENTS:
             for point in _kronecker(self._centre, self._scale, drawn, drawn + STARTS):
                 self._descend(point)
             drawn += STARTS
-        return self._exchange() and self._unseen() <= UNSEEN
+        return self._exchange() and self._unseen() <= CHANCE_OF_AN_UNSEEN_WELL
 
     def _unseen(self) -> float:
         alone = sum(firm and times == 1 for firm, times in zip(self._firm, self._met, strict=True))
@@ -190,14 +190,14 @@ class _Wells:
         if not np.isfinite(H).all():
             return False
         values = np.linalg.eigvalsh(H)
-        return bool(values[0] > max(FLAT * abs(values[-1]), TIE * (1.0 + abs(end.value))))
+        return bool(values[0] > max(FLAT_CURVATURE * abs(values[-1]), EQUAL_COSTS * (1.0 + abs(end.value))))
 
     def _exchange(self) -> bool:
         """Give the lowest ends coordinates of other wells, until that leads to no new end as low; False if it does not end."""
         done: set[bytes] = set()
         stop = self._descents + MOST_DESCENTS
         while sum(self._firm) > 1:
-            best = _within(sorted(self.ends, key=lambda e: e.value), TIE)
+            best = _within(sorted(self.ends, key=lambda e: e.value), EQUAL_COSTS)
             waiting = [
                 end for end in _distinct(self._cost, best, self._scale, COARSE) if end.point.tobytes() not in done
             ]
@@ -207,7 +207,7 @@ class _Wells:
             for end in waiting:
                 done.add(end.point.tobytes())
                 for d, values in enumerate(wells.T):
-                    gap = APART * np.ptp(values)
+                    gap = APART_IN_A_COORDINATE * np.ptp(values)
                     for value in (
                         values[values < end.point[d] - gap].max(initial=-np.inf),
                         values[values > end.point[d] + gap].min(initial=np.inf),
@@ -222,12 +222,12 @@ class _Wells:
 
 
 def _refuse_if_bottomless(lowest: Descent, reach: Array, centre: Array) -> None:
-    if lowest.value == -np.inf or not np.abs((lowest.point - centre) / reach).max() < FAR:
+    if lowest.value == -np.inf or not np.abs((lowest.point - centre) / reach).max() < FARTHEST:
         raise ValueError(f"the cost has no minimum: it is {lowest.value:.6g} at {_show(lowest.point)}, still falling")
 
 
 def _refuse_if_rounding(cost: Any, lowest: Descent) -> None:
-    if (jump := rounding(cost, lowest)) > HOPEFUL * (1.0 + abs(lowest.value)):
+    if (jump := rounding(cost, lowest)) > WORTH_POLISHING * (1.0 + abs(lowest.value)):
         raise ValueError(
             f"the cost cannot be told from its rounding errors at {_show(lowest.point)}, where it is {lowest.value:.6g} and "
             f"jumps by {jump:.6g} from one number to the next: large terms cancel; start closer to the minimum"
@@ -235,7 +235,7 @@ def _refuse_if_rounding(cost: Any, lowest: Descent) -> None:
 
 
 def _refuse_if_unsettled(lowest: Descent, scale: Array) -> None:
-    if np.abs(lowest.step / scale).max() > UNSETTLED:
+    if np.abs(lowest.step / scale).max() > LARGEST_LAST_STEP:
         raise ValueError(
             f"the cost has no minimiser within reach: at {_show(lowest.point)} it is {lowest.value:.6g}, "
             f"and Newton's next step is {_show(-lowest.step)}"
@@ -274,5 +274,5 @@ def _order(points: Array, scale: Array) -> NDArray[np.intp]:
 
 
 def _show(point: Array) -> str:
-    shown = ", ".join(f"{x:.6g}" for x in point[:SHOWN])
-    return f"({shown}, ...)" if point.size > SHOWN else f"({shown})"
+    shown = ", ".join(f"{x:.6g}" for x in point[:MOST_COORDINATES_SHOWN])
+    return f"({shown}, ...)" if point.size > MOST_COORDINATES_SHOWN else f"({shown})"

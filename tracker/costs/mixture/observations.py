@@ -1,4 +1,4 @@
-"""The observations of a mixture: a fresh one at each step, or stored ones in their order or by chance."""
+"""The observations of a mixture: a fresh one at each step, or stored ones, in their order or at random."""
 
 from __future__ import annotations
 

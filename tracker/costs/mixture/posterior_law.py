@@ -1,4 +1,4 @@
-"""The law of a mixture's parameter: where it is, in which coordinates it is no Gaussian, and which labels it cannot tell.
+"""The posterior law of a mixture: its region, the coordinates in which it is not Gaussian, and the exchange of its labels.
 
 Notes
 -----
@@ -25,8 +25,8 @@ from tracker.costs.mixture.likelihood import Mixture, along
 if TYPE_CHECKING:
     from tracker.array_types import Array
 
-PLANE = 2  # coordinates of which the likelihood knows
-SLIVER = 1e-9  # a direction whose share of the variance is below this is rounding
+COORDINATES_OF_THE_LIKELIHOOD = 2  # coordinates of which the likelihood knows
+ROUNDING_SHARE = 1e-9  # a direction whose share of the variance is below this is rounding
 
 
 @measure_size.register(Mixture)
@@ -72,11 +72,11 @@ def _label_exchange(cost: Mixture) -> Array | None:
 @reduced_law.register(Mixture)
 def _reduced_law(cost: Mixture, beta: float, depth: float) -> ReducedLaw:
     scale = np.sqrt(1.0 / (beta * cost.precision))
-    if scale.size <= PLANE:
+    if scale.size <= COORDINATES_OF_THE_LIKELIHOOD:
         W = np.eye(scale.size)  # all of theta: the axes of u are those of theta
     else:
         _, singular, rows = np.linalg.svd(cost.means * scale, full_matrices=False)
-        W = rows[singular > SLIVER * max(float(singular[0]), np.finfo(float).tiny)].T
+        W = rows[singular > ROUNDING_SHARE * max(float(singular[0]), np.finfo(float).tiny)].T
     rest = scale[:, np.newaxis] * (np.eye(scale.size) - W @ W.T) * scale
     # -log(exp(-a) + exp(-b)) >= -log 2 for each observation, so beta C exceeds its value at u = 0 by ``depth`` beyond this
     above = expected(cost, cost.prior_mean) - cost.constant + np.log(2.0) * cost.weights.sum()

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from tracker.array_types import Array
 
-POSITIVE = 1e-7  # a leading form above this on the sphere is positive definite
-NEGATIVE = 1e3  # times the rounding error: negative beyond doubt
+CERTAINLY_POSITIVE = 1e-7  # a leading form above this on the sphere is positive definite
+CERTAINLY_NEGATIVE = 1e3  # times the rounding error: negative beyond doubt
 GROWTH, LEVELS = 4.0, 10  # the boxes whose minima are compared
 MOST_NUMBERS = 70_000  # (terms + variables) x variables of what is searched: about a second
 SEARCH, CALL = 3000, 500  # a search, and evaluating a polynomial without any terms, in units of multiplying out
-MOST_PAIRS = 2000  # of axes, whose diagonals are tried
-SPEEDING = 1.05  # each drop against the one before: t^q grows by 4^q
+MOST_PAIRS_OF_AXES = 2000  # of axes, whose diagonals are tried
+DROPS_THAT_SPEED_UP = 1.05  # each drop against the one before: t^q grows by 4^q
 
 _work: ContextVar[int] = ContextVar("work", default=0)  # of the searches so far
 
@@ -158,7 +158,7 @@ def _form_sign(form: Polynomial) -> tuple[int, Array]:
     _, x = min(found, key=lambda pair: pair[0])
     v = x / np.linalg.norm(x)
     value = float(form.value(v[None])[0])
-    return (-1 if value < -NEGATIVE * _rounding(form, v) else int(value > POSITIVE)), v
+    return (-1 if value < -CERTAINLY_NEGATIVE * _rounding(form, v) else int(value > CERTAINLY_POSITIVE)), v
 
 
 def _is_sum_of_even_powers(poly: Polynomial) -> bool:
@@ -205,10 +205,10 @@ def _falling(poly: Polynomial, unit: Array) -> str | None:
             break
         values.append(value)
         drops.append(drop)
-        if level >= 4 and drop < SPEEDING * drops[-2]:
+        if level >= 4 and drop < DROPS_THAT_SPEED_UP * drops[-2]:
             return None
     # Rounding may end the ladder early; three drops are the least that show a trend.
-    if len(drops) < 4 or not drops[-1] > SPEEDING * drops[-2] > SPEEDING**2 * drops[-3]:
+    if len(drops) < 4 or not drops[-1] > DROPS_THAT_SPEED_UP * drops[-2] > DROPS_THAT_SPEED_UP**2 * drops[-3]:
         return None
     where = ", ".join(f"{v:.4g}" for v in ends[0][1] * unit)
     return f"it keeps falling, ever faster, away from the origin, as at ({where})"
@@ -258,7 +258,7 @@ def _tries(poly: Polynomial) -> int:
 def _directions(N: int) -> Array:
     """Unit vectors, shape (D, N): axes, diagonals of two axes, then 200 fixed random ones."""
     eye = np.eye(N)
-    i, j = (pairs[:: 1 + N * (N - 1) // (2 * MOST_PAIRS)] for pairs in np.triu_indices(N, 1))
+    i, j = (pairs[:: 1 + N * (N - 1) // (2 * MOST_PAIRS_OF_AXES)] for pairs in np.triu_indices(N, 1))
     half = np.vstack([eye, eye[i] + eye[j], eye[i] - eye[j], np.ones((1, N))])
     every = np.vstack([half, -half, np.random.default_rng(0).standard_normal((200, N))])
     return np.asarray(every / np.linalg.norm(every, axis=1, keepdims=True), np.float64)

@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 
     Question = tuple[str, tuple[str, ...]]
 
-MOST_WORK = 5_000_000  # of all formulas of a file with the points of its sweep: about a second of multiplying out
-MOST_KEPT = 10 * MOST_WORK  # of all formulas whose outcome is remembered
+MOST_WORK_OF_A_FILE = (
+    5_000_000  # of all formulas of a file with the points of its sweep: about a second of multiplying out
+)
+MOST_WORK_REMEMBERED = 10 * MOST_WORK_OF_A_FILE  # of all formulas whose outcome is remembered
 
 
-class Outcome(NamedTuple):
+class MultipliedFormula(NamedTuple):
     """What a formula came to: a polynomial, or the rule that it breaks; and the work that it was."""
 
     polynomial: Polynomial | None
@@ -31,7 +33,7 @@ class Outcome(NamedTuple):
     work: int
 
 
-_outcomes: dict[Question, Outcome] = {}
+_outcomes: dict[Question, MultipliedFormula] = {}
 
 
 def multiplied_out(formula: str, variables: Sequence[str]) -> Polynomial:
@@ -43,7 +45,7 @@ def multiplied_out(formula: str, variables: Sequence[str]) -> Polynomial:
         If it breaks a rule, or if the formulas of this account are too much together.
     """
     question = (formula, tuple(variables))
-    if is_spent(question, MOST_WORK):
+    if is_spent(question, MOST_WORK_OF_A_FILE):
         raise FormulaError(
             "formula: with all those before it, the formulas of this file have too many terms to multiply out"
         )
@@ -54,21 +56,21 @@ def multiplied_out(formula: str, variables: Sequence[str]) -> Polynomial:
     return outcome.polynomial
 
 
-def _keep(question: Question) -> Outcome:
-    while sum(outcome.work for outcome in _outcomes.values()) > MOST_KEPT:
+def _keep(question: Question) -> MultipliedFormula:
+    while sum(outcome.work for outcome in _outcomes.values()) > MOST_WORK_REMEMBERED:
         _outcomes.pop(next(iter(_outcomes)), None)
     _outcomes[question] = outcome = _outcome(*question)
     return outcome
 
 
-def _outcome(formula: str, variables: tuple[str, ...]) -> Outcome:
+def _outcome(formula: str, variables: tuple[str, ...]) -> MultipliedFormula:
     polynomial, problem, work = parse_counted(formula, variables)
     if polynomial is None:
-        return Outcome(None, problem, work)
+        return MultipliedFormula(None, problem, work)
     try:
         reason, more = judged_below(polynomial)
     except FormulaError as error:
-        return Outcome(None, str(error), work)
+        return MultipliedFormula(None, str(error), work)
     if reason is not None:
-        return Outcome(None, f"formula: {formula!r} is unbounded below: {reason}", work + more)
-    return Outcome(polynomial, "", work + more)
+        return MultipliedFormula(None, f"formula: {formula!r} is unbounded below: {reason}", work + more)
+    return MultipliedFormula(polynomial, "", work + more)

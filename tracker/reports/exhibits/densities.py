@@ -13,7 +13,7 @@ from tracker.metrics.effective_size import effective_draws
 from tracker.metrics.wasserstein import w1, w1_quantile
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.exhibits.one_trial import has_twins
-from tracker.reports.figure_style import INK, LONGEST_TITLE, MUTED, figure, legend, shortened, some
+from tracker.reports.figure_style import INK, LONGEST_TITLE, MUTED, figure, legend, shorten, some
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 KEY, QUESTION = "density", "Do they sample the law of each mode?"
 BINS = 60
-MOST_STEPS = 2048  # of which the law of a sampler's own points is computed
+MOST_STEPS_OF_THE_EXACT_LAW = 2048  # of which the law of a sampler's own points is computed
 MOST_SAMPLES = 200_000  # per sampler and mode: W1 of more would only take longer
 FEWEST = 50
 LAW_POINTS = 1000  # of the grid on which the noise of W1 is simulated
@@ -113,7 +113,7 @@ def own_laws(view: View) -> OwnLaws:
     if not keys.euler or contestant.skew is None:
         return OwnLaws(nothing, "")
     try:
-        if view.scenario.dimension == 1 and view.scenario.steps <= MOST_STEPS:
+        if view.scenario.dimension == 1 and view.scenario.steps <= MOST_STEPS_OF_THE_EXACT_LAW:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", RuntimeWarning)  # the box is too small: not the law
                 return OwnLaws(_law_of_records(view, keys.name), "of its recorded points, computed without simulation")
@@ -199,7 +199,7 @@ def _panel(
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
     ax.grid(visible=False, axis="y")
-    mode = shortened(view.mode_names, LONGEST_TITLE)[x]
+    mode = shorten(view.mode_names, LONGEST_TITLE)[x]
     ax.set_title(f"while {mode} holds" if len(view.modes) > 1 else mode)
 
 

@@ -14,7 +14,7 @@ from tracker.metrics.skew_matrix import noise_ratio
 from tracker.reports.exhibit import Exhibit, Table
 from tracker.reports.figure_style import MUTED, figure, log_axis
 from tracker.reports.forest_plot import Row, forest
-from tracker.runs.stability_of_steps import LOOKED_AT, final_skews
+from tracker.runs.stability_of_steps import TRIALS_LOOKED_AT, final_skews
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 KEY, QUESTION = "diagnostics", "Is anything wrong with the run?"
-SMALLEST = 1e-6  # of the axes
-AS_STIFF = 1.0 - 1e-6  # of the largest curvature: directions that share it count as one
+SMALLEST_DRAWN = 1e-6  # of the axes
+SAME_STIFFNESS = 1.0 - 1e-6  # of the largest curvature: directions that share it count as one
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def _temperatures(view: View, keys: Any) -> list[float]:
     names = [c.name for c in view.run.problem.contestants if c.records("sigma")]
     if keys.name not in names:
         return [float(keys.beta)]
-    sigma = view.arrays["sigma"][:LOOKED_AT, names.index(keys.name), -1]
+    sigma = view.arrays["sigma"][:TRIALS_LOOKED_AT, names.index(keys.name), -1]
     with np.errstate(divide="ignore"):
         return list(float(keys.beta) / sigma[np.isfinite(sigma)] ** 2) or [float(keys.beta)]
 
@@ -79,7 +79,7 @@ def _stiffest(H: Array) -> Array:
     if not np.isfinite(H).all():
         return np.eye(len(H))
     values, vectors = np.linalg.eigh(H)
-    return np.asarray(vectors[:, values >= AS_STIFF * values[-1]]) if values[-1] > 0.0 else np.eye(len(H))
+    return np.asarray(vectors[:, values >= SAME_STIFFNESS * values[-1]]) if values[-1] > 0.0 else np.eye(len(H))
 
 
 def _noise_along(U: Array, S: Array, Sigma: Array, epsilon: float, beta: float) -> float:
@@ -100,9 +100,9 @@ def recomputed_difference(view: View) -> float | None:
     worst = 0.0
     minimisers = [mode.minimisers for mode in view.modes]
     for n in range(len(view.names)):
-        theta = view.arrays["theta"][:LOOKED_AT, n]
-        again = distance_to_nearest(theta, view.arrays["mode"][:LOOKED_AT].astype(np.int64), minimisers)
-        gap = np.abs(again - view.arrays["error"][:LOOKED_AT, n]) / (1.0 + again)
+        theta = view.arrays["theta"][:TRIALS_LOOKED_AT, n]
+        again = distance_to_nearest(theta, view.arrays["mode"][:TRIALS_LOOKED_AT].astype(np.int64), minimisers)
+        gap = np.abs(again - view.arrays["error"][:TRIALS_LOOKED_AT, n]) / (1.0 + again)
         worst = max(worst, float(np.nanmax(gap, initial=0.0)))
     return worst
 
@@ -124,7 +124,7 @@ def exhibit(view: View, found: dict[str, Health]) -> Exhibit:
 
 def _dots(ax: Axes, view: View, ranges: dict[str, tuple[float, float]]) -> None:
     """Draw a dot for each sampler and a line to its largest value; what is infinite points out of the axes."""
-    finite = [value for pair in ranges.values() for value in pair if np.isfinite(value) and value > SMALLEST]
+    finite = [value for pair in ranges.values() for value in pair if np.isfinite(value) and value > SMALLEST_DRAWN]
     low, high = min([0.01, *finite]) / 3, 3 * max([1.0, *finite])
     log_axis(ax)
     forest(ax, [Row(name, pair[0], *pair) for name, pair in ranges.items()], view.looks, 1.0, (low, high))

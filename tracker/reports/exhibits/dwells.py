@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 KEY, QUESTION = "dwell-times", "Did the hidden chain behave as its law says?"
-SUSPICIOUS = 1e-3  # a p-value below it, corrected for the number of tests, is worth a warning
+SUSPICIOUS_P_VALUE = 1e-3  # a p-value below it, corrected for the number of tests, is worth a warning
 
 
 def counts_of(view: View) -> DwellCounts | None:
@@ -46,7 +46,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
     with figure(height=2.9) as fig:
         ax = fig.subplots()
         for x, mode in enumerate(view.mode_names):
-            ages, alive = survival(counts, x)
+            ages, alive = survival_of_dwells(counts, x)
             ax.plot(ages, alive, MARKERS[x % len(MARKERS)], color=colours[x], label=mode)
             fine = np.geomspace(1, max(ages[-1], 2), 200) if len(ages) else np.ones(1)
             ax.plot(fine, np.exp(fine * np.log1p(-min(leaving[x], 1 - 1e-12))), color=colours[x], linewidth=1.1)
@@ -60,7 +60,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
     return Exhibit(KEY, QUESTION, _caption(view, counts, estimate, leaving), alt, fig, _table(view, counts, estimate))
 
 
-def survival(counts: DwellCounts, x: int) -> tuple[Array, Array]:
+def survival_of_dwells(counts: DwellCounts, x: int) -> tuple[Array, Array]:
     """Return ages, and the share of visits to mode x that last longer, by the hazard in each bin of ages."""
     at_risk, exits = counts.at_risk[x].astype(float), counts.exits[x].astype(float)
     used = int(np.flatnonzero(at_risk)[-1]) if at_risk.any() else 0
@@ -92,9 +92,9 @@ def suspicions(view: View, counts: DwellCounts) -> list[str]:
     tests = tests_of(view, counts)
     together, found = tests.together, []
     for mode, rate, ages in zip(view.mode_names, tests.rate, tests.age, strict=True):
-        if together.correct(float(rate)) < SUSPICIOUS:
+        if together.correct(float(rate)) < SUSPICIOUS_P_VALUE:
             found.append(f"{mode} is not left as often as alpha and Q say ({_worth(float(rate), together)})")
-        if together.correct(float(ages)) < SUSPICIOUS:
+        if together.correct(float(ages)) < SUSPICIOUS_P_VALUE:
             found.append(f"the visits to {mode} do not look geometric ({_worth(float(ages), together)})")
     return found
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tracker.baseline_names import FROZEN, ORACLE
 from tracker.formatting import number
-from tracker.metrics.averages import FEWEST, curve_over_trials, no_interval
+from tracker.metrics.averages import FEWEST_TRIALS, curve_over_trials, no_interval
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
 from tracker.reports.figure_style import figure, legend, steps_axis
 
@@ -31,8 +31,8 @@ def exhibit(view: View) -> Exhibit | Omitted:
     if not view.kept[:, : len(view.samplers)].any():
         return Omitted(KEY, QUESTION, "every trial of every sampler diverged.")
     middle, groups = time_bins(view.recorded)
-    error = {name: banded(view, "error", name, groups) for name in view.names}
-    excess = {name: banded(view, "excess", name, groups) for name in view.names}
+    error = {name: means_in_stretches(view, "error", name, groups) for name in view.names}
+    excess = {name: means_in_stretches(view, "excess", name, groups) for name in view.names}
     with figure(height=4.6) as fig:
         axes = fig.subplots(2, 1, sharex=True)
         for ax, curves, title in zip(axes, (error, excess), ("tracking error", "excess cost"), strict=True):
@@ -52,7 +52,7 @@ def time_bins(recorded: Integers) -> tuple[Array, Integers]:
     return (recorded[first] + recorded[stop - 1]) / 2.0, first
 
 
-def banded(view: View, quantity: str, name: str, groups: Integers) -> Curve:
+def means_in_stretches(view: View, quantity: str, name: str, groups: Integers) -> Curve:
     """Return the mean over trials in each stretch; diverged trials are left out."""
     n = view.index(name)
     trace, kept = view.arrays[quantity][:, n], view.kept[:, n]
@@ -106,7 +106,11 @@ def _caption(view: View, error: dict[str, Curve], bins: int) -> str:
     among = (
         f"from {number(own[best])} ({best}) to {number(own[worst])} ({worst})" if best != worst else number(own[best])
     )
-    bands = "bands are 95 % intervals over trials" if view.trials >= FEWEST else f"no bands: {no_interval(view.trials)}"
+    bands = (
+        "bands are 95 % intervals over trials"
+        if view.trials >= FEWEST_TRIALS
+        else f"no bands: {no_interval(view.trials)}"
+    )
     return (
         f"In the second half of the run the error is {among}, against {number(late.get(FROZEN))} for standing still "
         f"and {number(late.get(ORACLE))} for knowing the mode; {bands}."

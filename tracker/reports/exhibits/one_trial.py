@@ -18,7 +18,7 @@ from tracker.reports.figure_style import (
     figure,
     legend_of,
     mode_colours,
-    shortened,
+    shorten,
     some,
     steps_axis,
 )
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 KEY, QUESTION = "one-trial", "What does one trial look like?"
 MOST_ROWS = 6  # samplers that are drawn
-WILD = 4.0  # times the median width of the rows
-SMALLEST_CHANGES = 3  # of mode, that a trial should have to be worth showing
+WILDLY_WIDER = 4.0  # times the median width of the rows
+FEWEST_CHANGES_OF_MODE = 3  # in the trial that is shown, if any has as many
 
 
 def exhibit(view: View) -> Exhibit | Omitted:
@@ -42,14 +42,14 @@ def exhibit(view: View) -> Exhibit | Omitted:
     trial = typical_trial(view)
     if trial is None:
         return Omitted(KEY, QUESTION, "every trial diverged.")
-    shown = drawn(view)
+    shown = samplers_drawn(view)
     mode, steps = view.arrays["mode"][trial], view.recorded
     with figure(height=0.75 + 0.72 * len(shown) + 0.35) as fig:
         axes = fig.subplots(1 + len(shown), 1, sharex=True, height_ratios=[0.3, *[1.0] * len(shown)])
         _strip(axes[0], view, mode)
         _name_modes(fig, view)
         limits = scales(view, trial, shown)
-        for ax, name, title in zip(axes[1:], shown, shortened(shown, LONGEST_TITLE), strict=True):
+        for ax, name, title in zip(axes[1:], shown, shorten(shown, LONGEST_TITLE), strict=True):
             _iterates(ax, view, trial, name)
             ax.set_title(title, color=INK, pad=2.0)
             ax.set_ylim(*limits[name])
@@ -61,7 +61,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
     return Exhibit(KEY, QUESTION, _caption(view, trial, changes), _alt(view, changes), fig, _table(view, trial))
 
 
-def drawn(view: View) -> tuple[str, ...]:
+def samplers_drawn(view: View) -> tuple[str, ...]:
     """The first samplers, and the one that the verdict names as the best."""
     first, best = view.samplers[:MOST_ROWS], smallest(view)
     return first if best is None or best in first else (*first[:-1], best)
@@ -73,7 +73,7 @@ def typical_trial(view: View) -> int | None:
     error = view.tracking_error[:, int(np.argmax(known))]
     mode = view.arrays["mode"]
     changes = (np.diff(mode[:, :-1], axis=1) != 0).sum(axis=1)
-    worthy = np.isfinite(error) & (changes >= min(SMALLEST_CHANGES, int(changes.max(initial=0))))
+    worthy = np.isfinite(error) & (changes >= min(FEWEST_CHANGES_OF_MODE, int(changes.max(initial=0))))
     if not worthy.any():
         worthy = np.isfinite(error)
     if not worthy.any():
@@ -136,7 +136,7 @@ def scales(view: View, trial: int, shown: tuple[str, ...]) -> dict[str, tuple[fl
         ends[name] = (min(low, places.min()), max(high, places.max()))
     lasting = [name for name in shown if view.kept[trial, view.index(name)]]
     widths = {name: ends[name][1] - ends[name][0] for name in lasting}
-    usual = [name for name in lasting if widths[name] <= WILD * float(np.median(list(widths.values())))]
+    usual = [name for name in lasting if widths[name] <= WILDLY_WIDER * float(np.median(list(widths.values())))]
     common = (
         min([float(places.min()), *(ends[name][0] for name in usual)]),
         max([float(places.max()), *(ends[name][1] for name in usual)]),
@@ -153,13 +153,17 @@ def _caption(view: View, trial: int, changes: int) -> str:
     error = view.tracking_error[trial, : len(view.samplers)]
     best, worst = int(np.nanargmin(error)), int(np.nanargmax(error))
     first = view.names[int(np.argmax(np.isfinite(view.tracking_error).any(axis=0)))]
-    eventful = f", among those with at least {SMALLEST_CHANGES} changes of mode" if changes >= SMALLEST_CHANGES else ""
+    eventful = (
+        f", among those with at least {FEWEST_CHANGES_OF_MODE} changes of mode"
+        if changes >= FEWEST_CHANGES_OF_MODE
+        else ""
+    )
     what = f"Trial {int(view.arrays['trial'][trial])}, the one with the median error of {first}{eventful}"
     happened = f"the mode was seen to change {counted(changes, 'time')}" if len(view.modes) > 1 else "one mode lasts"
     ends = f"{view.names[best]} stayed {number(error[best])} from the minimiser on average"
     if best != worst:
         ends += f", {view.names[worst]} {number(error[worst])}"
-    shown, rest = drawn(view), ""
+    shown, rest = samplers_drawn(view), ""
     if shown == view.samplers[:MOST_ROWS]:
         rest = f" (the first {MOST_ROWS} samplers are drawn)" if len(view.samplers) > MOST_ROWS else ""
     else:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from tracker.reports.run_view import View
 
 KEY, QUESTION = "skew-path", "What becomes of the skew matrix S?"
-MOST_TOLD = 4  # samplers that a caption tells of one by one
+MOST_SAMPLERS_IN_A_CAPTION = 4
 
 
-def moving(view: View) -> tuple[str, ...]:
+def samplers_that_move_skew(view: View) -> tuple[str, ...]:
     """The samplers whose S is recorded."""
     return tuple(c.name for c in view.run.problem.contestants if c.records("skew"))
 
@@ -36,12 +36,12 @@ def bounds(view: View, name: str) -> tuple[float, float]:
 
 def at_bounds(view: View, name: str) -> float:
     """Return the share of recorded entries of S that are at a bound."""
-    return share_at_bounds(view.arrays["skew"][:, moving(view).index(name)], *bounds(view, name))
+    return share_at_bounds(view.arrays["skew"][:, samplers_that_move_skew(view).index(name)], *bounds(view, name))
 
 
 def exhibit(view: View) -> Exhibit | Omitted:
     """Draw the size of S over time."""
-    names = moving(view)
+    names = samplers_that_move_skew(view)
     if not names or view.scenario.dimension < 2:
         return Omitted(KEY, QUESTION, "no sampler moves its S.")
     middle, groups = time_bins(view.recorded)
@@ -65,7 +65,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
 
 def size_over_time(view: View, n: int, groups: Integers) -> Curve:
     """Return the mean over trials of the rms of S in each stretch of records."""
-    name = moving(view)[n]
+    name = samplers_that_move_skew(view)[n]
     size = rms(view.arrays["skew"][:, n])[view.kept[:, view.index(name)]]
     return curve_over_trials(np.add.reduceat(size, groups, axis=1) / np.diff(np.r_[groups, size.shape[1]]), "positive")
 
@@ -73,7 +73,7 @@ def size_over_time(view: View, n: int, groups: Integers) -> Curve:
 def _caption(view: View, curves: dict[str, Curve], shares: dict[str, float]) -> str:
     last = {name: float(curve.mean[-1]) for name, curve in curves.items()}
     told = list(curves)
-    if len(told) > MOST_TOLD:
+    if len(told) > MOST_SAMPLERS_IN_A_CAPTION:
         told = list(
             dict.fromkeys(
                 (min(last, key=last.__getitem__), max(last, key=last.__getitem__), max(shares, key=shares.__getitem__))

@@ -8,7 +8,7 @@ import numpy as np
 
 from tracker.formatting import number, percent
 from tracker.metrics.after_switch import mean_per_step
-from tracker.metrics.averages import FEWEST, no_interval
+from tracker.metrics.averages import FEWEST_TRIALS, no_interval
 from tracker.metrics.recovery import mixed_survival
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
 from tracker.reports.figure_style import RULE, figure, from_zero, legend, log_axis
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 KEY, QUESTION = "after-a-switch", "How soon after a switch are they back?"
 FEWEST_VISITS = 10  # visits to an age, over all trials, below which a mean is not drawn
-MOST_MODES = 8  # of which each has a row in the table
-FIRST_AGE = 0.8  # where age 0 is drawn
+MOST_MODES_IN_THE_TABLE = 8  # of which each has a row in the table
+AGE_0_IS_DRAWN_AT = 0.8  # where age 0 is drawn
 
 
 def exhibit(view: View) -> Exhibit | Omitted:
@@ -33,7 +33,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
     if view.switches == 0:
         reason = "one mode, so nothing switches." if len(view.modes) == 1 else "no switch happened in this run."
         return Omitted(KEY, QUESTION, reason)
-    curves = {name: aligned(view, name) for name in view.names}
+    curves = {name: error_by_age(view, name) for name in view.names}
     if not any(np.isfinite(curve.mean).any() for curve in curves.values()):
         return Omitted(KEY, QUESTION, f"fewer than {FEWEST_VISITS} visits in all trials: too few for a mean.")
     with figure(height=4.9 if view.has_targets else 2.9) as fig:
@@ -42,12 +42,12 @@ def exhibit(view: View) -> Exhibit | Omitted:
         if view.has_targets:
             _arrivals(axes[1], view)
         axes[-1].set_xlabel("steps since the switch")
-        axes[-1].set_xlim(FIRST_AGE, view.scenario.steps)
+        axes[-1].set_xlim(AGE_0_IS_DRAWN_AT, view.scenario.steps)
         legend(fig, axes[0])
     return Exhibit(KEY, QUESTION, _caption(view), _alt(view), fig, _table(view))
 
 
-def aligned(view: View, name: str) -> Curve:
+def error_by_age(view: View, name: str) -> Curve:
     """Return the mean error at each age after a switch."""
     n = view.index(name)
     kept = view.kept[:, n]
@@ -82,7 +82,7 @@ def _arrivals(ax: Axes, view: View) -> None:
         last = int(np.flatnonzero(waits.sum(axis=(0, 2)))[-1]) + 1
         look = view.looks[name]
         # age 0 stands at the left edge of the logarithmic axis; the last level is held to the age of the last wait
-        at = np.r_[np.maximum(edges[1 : last + 1] - 1, FIRST_AGE), max(edges[last], 2)]
+        at = np.r_[np.maximum(edges[1 : last + 1] - 1, AGE_0_IS_DRAWN_AT), max(edges[last], 2)]
         arrived = 1.0 - alive[:last]
         ax.step(at, np.r_[arrived, arrived[-1]], where="post", color=look.color, linestyle=look.linestyle)
     ax.axhline(0.5, color=RULE, linewidth=1.2)
@@ -93,7 +93,7 @@ def _arrivals(ax: Axes, view: View) -> None:
 
 def _middles(edges: Integers) -> Array:
     """The geometric middle of each bin of ages; age 0 stands left of 1, where the logarithmic axis begins."""
-    return np.asarray(np.sqrt(np.maximum(edges[:-1], FIRST_AGE) * np.maximum(edges[1:] - 1, FIRST_AGE)))
+    return np.asarray(np.sqrt(np.maximum(edges[:-1], AGE_0_IS_DRAWN_AT) * np.maximum(edges[1:] - 1, AGE_0_IS_DRAWN_AT)))
 
 
 def _caption(view: View) -> str:
@@ -118,7 +118,7 @@ def _caption(view: View) -> str:
         text += f". At {inside} of the switches they stood in the new target already: no waits, and not counted as such"
     if stayed := _range(found, "stayed"):
         text += f". A relaxation time after re-acquisition {stayed} were inside still"
-    intervals = "" if view.trials >= FEWEST else f" {no_interval(view.trials).capitalize()} of the medians."
+    intervals = "" if view.trials >= FEWEST_TRIALS else f" {no_interval(view.trials).capitalize()} of the medians."
     return f"{text}.{intervals}"
 
 
@@ -144,7 +144,7 @@ def _table(view: View) -> Table:
     for name in view.names:
         recovery = view.summary[name]["recovery"]
         rows.append((name, "all", *(recovery.get(key) for key in keys)))
-        modes = recovery.get("by_mode") or () if len(view.modes) <= MOST_MODES else ()
+        modes = recovery.get("by_mode") or () if len(view.modes) <= MOST_MODES_IN_THE_TABLE else ()
         rows += [(name, one["mode"], *(one.get(key) for key in keys)) for one in modes]
     columns = (
         "sampler", "new mode", "already inside", "other switches", "median steps", "low", "high", "censored share",

@@ -9,7 +9,7 @@ import numpy as np
 from tracker.baseline_names import FROZEN
 from tracker.formatting import listed, percent
 from tracker.metrics.after_switch import mean_per_step
-from tracker.metrics.averages import FEWEST, no_interval
+from tracker.metrics.averages import FEWEST_TRIALS, no_interval
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.figure_style import MARKERS, MODES, RULE, figure, legend, mode_colours, names_below, some
 from tracker.runs.summary import INSIDE, STEPS
@@ -111,7 +111,11 @@ def _caption(view: View, shares: dict[str, Curve]) -> str:
     uneven = (
         f"; {listed(apart)} {'does' if len(apart) == 1 else 'do'} better in some modes than in others" if apart else ""
     )
-    bars = "Bars are 95 % intervals over trials" if view.trials >= FEWEST else f"No bars: {no_interval(view.trials)}"
+    bars = (
+        "Bars are 95 % intervals over trials"
+        if view.trials >= FEWEST_TRIALS
+        else f"No bars: {no_interval(view.trials)}"
+    )
     return f"{text}{uneven}. {bars}."
 
 
