@@ -69,12 +69,9 @@ def asked_for(
         for name, line, _, _ in imports(tree)
         if within(name, f"tracker.{room}") and name.split(".")[2:3] and name.split(".")[2] not in others
     ]
-    compared = {
-        id(part) for node in ast.walk(tree) if isinstance(node, ast.Compare | ast.match_case) for part in ast.walk(node)
-    }
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in names:
-            if node.value.lower() not in words or id(node) in compared:
+            if node.value.lower() not in words or _is_compared(tree, node):
                 found.append(f"{node.lineno}: {node.value!r}")
         elif isinstance(node, ast.Attribute) and node.attr in names and _is_room(node.value, room):
             found.append(f"{node.lineno}: {room}.{node.attr}")
@@ -83,3 +80,8 @@ def asked_for(
 
 def _is_room(node: ast.AST, room: str) -> bool:
     return ast.unparse(node).removeprefix("tracker.") == room
+
+
+def _is_compared(tree: ast.AST, node: ast.AST) -> bool:
+    comparisons = (outer for outer in ast.walk(tree) if isinstance(outer, ast.Compare | ast.match_case))
+    return any(node is part for outer in comparisons for part in ast.walk(outer))

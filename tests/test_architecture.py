@@ -74,8 +74,13 @@ NEVER_AT_MODULE_LEVEL = ("scipy.stats", "matplotlib", "jinja2", "xarray", "h5net
 
 
 @cache
+def tree_of(path: Path) -> ast.AST:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def of(path: Path) -> list[Import]:
-    return list(imports(ast.parse(path.read_text(encoding="utf-8"))))
+    return list(imports(tree_of(path)))
 
 
 def room_of(path: Path) -> str:
@@ -175,7 +180,7 @@ def test_rooms_above_are_reached_as_a_user_does() -> None:
         whole = [i for i in of(path) if i.name == "tracker"]
         assert not any(i.early for i in whole), path
         if whole:
-            found.setdefault(room_of(path), set()).update(as_a_user(ast.parse(path.read_text(encoding="utf-8"))))
+            found.setdefault(room_of(path), set()).update(as_a_user(tree_of(path)))
     assert found == AS_A_USER
 
 
@@ -262,16 +267,16 @@ NAMES = {
 NAMES = {room: names | {name.replace("-", "_") for name in names} for room, names in NAMES.items()}  # of the files too
 
 
-def families_asked_for(text: str, room: str) -> list[str]:
+def families_asked_for(source: ast.AST, room: str) -> list[str]:
     """The lines that ask for a family of costs or a kind of sampler; a Hessian is also what some samplers evaluate."""
-    return asked_for(ast.parse(text), room, NAMES[room], FOR_ANY[room], Evaluations._fields)
+    return asked_for(source, room, NAMES[room], FOR_ANY[room], Evaluations._fields)
 
 
 @pytest.mark.parametrize("room", FOR_ANY)
 def test_nobody_asks_for_a_family_or_a_kind(room: str) -> None:
     """What others need to know of a cost or a sampler, it says itself: a new one needs no edit outside of its file."""
     others = [path for path in FILES if room_of(path) != room]
-    asked = {str(p.relative_to(PACKAGE)): families_asked_for(p.read_text(encoding="utf-8"), room) for p in others}
+    asked = {str(p.relative_to(PACKAGE)): families_asked_for(tree_of(p), room) for p in others}
     assert {path: lines for path, lines in asked.items() if lines} == {}
 
 
@@ -292,7 +297,7 @@ def test_nobody_asks_for_a_family_or_a_kind(room: str) -> None:
 )
 def test_a_question_for_a_family_or_a_kind_is_seen(room: str, line: str) -> None:
     """Control: by type, by name, by class, by module."""
-    assert families_asked_for(line, room) != []
+    assert families_asked_for(ast.parse(line), room) != []
 
 
 @pytest.mark.parametrize(
@@ -304,7 +309,7 @@ def test_a_question_for_a_family_or_a_kind_is_seen(room: str, line: str) -> None
     ],
 )
 def test_what_is_said_of_any_of_them_is_no_question(room: str, line: str) -> None:
-    assert families_asked_for(line, room) == []
+    assert families_asked_for(ast.parse(line), room) == []
 
 
 @pytest.mark.parametrize("path", [p for p in FILES if room_of(p) == "costs"], ids=lambda p: str(p.relative_to(PACKAGE)))
