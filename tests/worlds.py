@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tracker
-from tracker.scenario.model import checked
+from tracker.scenario.model import make_scenario
 
 QUADRATIC = ("minimum = [1.0, 0.0]\ncurvature = [[1.0, 0.0], [0.0, 2.0]]",
              "minimum = [-1.0, 0.5]\ncurvature = [[2.0, 0.5], [0.5, 1.0]]")  # fmt: skip
@@ -23,7 +23,7 @@ def scenario_of(modes: list[dict[str, Any]], samplers: list[dict[str, Any]], **c
         "start": [0.5, 0.0],
         **changes,
     }
-    return checked({
+    return make_scenario({
         **data,
         "modes": [{"name": f"mode-{i}", **mode} for i, mode in enumerate(modes)],
         "samplers": [{"name": f"sampler-{i}", "epsilon": 0.04, "beta": 3.0, **keys} for i, keys in enumerate(samplers)],

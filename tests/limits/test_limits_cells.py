@@ -11,8 +11,9 @@ from scipy.special import erf
 from test_limits_density import LIMIT_D, OTHER_SKEW_D, SAMPLER_D, example_d, numbers_d, table
 
 from tracker.limits.density_means import algorithm_density_for_means, density_for_means
-from tracker.limits.density_solvers import Law, density
+from tracker.limits.density_solvers import density
 from tracker.limits.exact_moments import moments
+from tracker.limits.grid_law import Law
 from tracker.scenario import Scenario, parse
 
 if TYPE_CHECKING:
