@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
+from worlds import ROOT, SCENARIOS
 
 import tracker
 from tracker.cli import app
@@ -17,8 +18,7 @@ from tracker.convergence import budget
 from tracker.convergence.check_request import TooManySteps
 from tracker.runs.forecast import ResourceLimits, refusals
 
-ROOT = Path(__file__).parents[2]
-EXAMPLE = str(ROOT / "scenarios" / "example_a.toml")
+EXAMPLE = str(SCENARIOS / "example_a.toml")
 
 
 def invoke(*arguments: str) -> Result:

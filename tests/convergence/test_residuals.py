@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
+from worlds import ROOT, shipped
 
 import tracker
 from tracker.convergence import implementation_verdict, residuals, step_ladder, step_tests, trials
@@ -26,11 +26,10 @@ from tracker.convergence.trials import RungTrials
 from tracker.convergence.verdict import Residual, Sees
 from tracker.scenario import with_settings
 
-ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
-import verdict_faults as faults  # noqa: E402
-import verdict_steps as power  # noqa: E402
-from verdict_models import example_a, models  # noqa: E402
+import verdict_faults as faults
+import verdict_steps as power
+from verdict_models import example_a, models
 
 Array = NDArray[np.float64]
 LEVEL, DELTA = implementation_verdict.STEPS, 0.05
@@ -287,7 +286,7 @@ TEMPERED = {"kind": "tempered", "noise_step": 0.01, "noise_bounds": [0.5, 2.0]}
 @pytest.mark.parametrize(
     ("scenario", "said"),
     [
-        (tracker.load(ROOT / "scenarios" / "example_1.toml"), "comes from data"),
+        (shipped("example_1"), "comes from data"),
         (
             A.replace(samplers=[{"name": "s", "epsilon": 0.1, **TEMPERED}]),
             "moves its noise",

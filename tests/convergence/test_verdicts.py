@@ -15,19 +15,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from interpreting import interpreting
 from typer.testing import CliRunner
+from worlds import ROOT, SCENARIOS
 
 import tracker
 from tracker import convergence
 from tracker.cli import app
 from tracker.convergence import Verdict, adaptive_findings, order_only
-from tracker.engine import simulate
-from tracker.engine.loop import advance
 from tracker.reports import limit_page as limit_report
 from tracker.scenario import with_settings
 
-ROOT = Path(__file__).parents[2]
-FILES = {letter: ROOT / "scenarios" / f"example_{letter}.toml" for letter in "abd"}
+FILES = {letter: SCENARIOS / f"example_{letter}.toml" for letter in "abd"}
 A, B, D = (tracker.load(FILES[letter]) for letter in "abd")
 TRIALS, DELTA = 3000, 0.1
 
@@ -277,17 +276,10 @@ skew_bounds = [-5.0, 5.0]
 """
 
 
-@pytest.fixture
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulate, "advance", advance.interpreted)
-    monkeypatch.setattr(simulate, "compile_kernels", lambda *_: None)
-
-
-@pytest.mark.filterwarnings("ignore:overflow encountered")  # of the generator's integers, interpreted
-@pytest.mark.usefixtures("interpreted")
 def test_the_triple_is_confirmed_against_its_ode() -> None:
     """docs/mathematics, "Adaptive path", at T = 0.5."""
-    verdict = tracker.check_limit(tracker.parse(TRIPLE))
+    with interpreting():
+        verdict = tracker.check_limit(tracker.parse(TRIPLE))
     assert (verdict.reference, verdict.deterministic) == ("diffusion", True)
     assert (verdict.limit_verdict, verdict.implementation_verdict) == ("confirmed", "confirmed")
     seen = {name: o.limit for name, o in by_name(verdict).items()}
@@ -297,10 +289,8 @@ def test_the_triple_is_confirmed_against_its_ode() -> None:
     assert verdict.order.exact == pytest.approx(1.0, abs=0.1)
 
 
-@pytest.mark.filterwarnings("ignore:overflow encountered")
-@pytest.mark.usefixtures("interpreted")
 def test_ascent_of_s_is_rejected() -> None:
-    with faults.sampler_changed(parameters=lambda p: p._replace(skew_step=-p.skew_step)):
+    with interpreting(), faults.sampler_changed(parameters=lambda p: p._replace(skew_step=-p.skew_step)):
         verdict = tracker.check_limit(tracker.parse(TRIPLE))
     assert (verdict.limit_verdict, verdict.implementation_verdict) == ("rejected", "rejected")
 

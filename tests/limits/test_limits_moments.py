@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import itertools
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from worlds import shipped
 
 import tracker
 from tracker import limits, skew
@@ -22,8 +22,7 @@ from tracker.scenario import with_settings
 from tracker.scenario.model import make_scenario
 from tracker.skew import switched_moments
 
-SCENARIOS = Path(__file__).parents[2] / "scenarios"
-A = tracker.load(SCENARIOS / "example_a.toml")
+A = shipped("example_a")
 DIGIT_12, DIGIT_8 = 0.51e-12, 0.51e-8
 
 # T -> p_1, mu_1, mu_2, Pi_1 (11, 12, 22), Pi_2 (11, 12, 22), E|theta - m_x|^2, E C
@@ -437,7 +436,7 @@ def test_switching_can_destroy_what_is_stable_in_every_mode() -> None:
 
 
 def test_other_costs_are_refused() -> None:
-    scenario = tracker.load(SCENARIOS / "example_b.toml")
+    scenario = shipped("example_b")
     with pytest.raises(ValueError, match=r"quadratic costs only.*limits\.density.*limits\.coupled"):
         limits.moments(scenario, scenario.samplers[0].name, [1.0])
 

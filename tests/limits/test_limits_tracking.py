@@ -5,11 +5,10 @@ The tables are those of docs/mathematics, "Tracking error", docs/mathematics, "T
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from worlds import shipped
 
 import tracker
 from tracker import limits, skew
@@ -18,7 +17,7 @@ from tracker.limits.switched_quadratic import read_quadratic
 from tracker.scenario import with_settings
 from tracker.scenario.model import make_scenario
 
-A = tracker.load(Path(__file__).parents[2] / "scenarios" / "example_a.toml")
+A = shipped("example_a")
 DIGIT_8, DIGIT_10 = 0.51e-8, 0.51e-10
 
 

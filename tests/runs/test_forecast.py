@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from typer.testing import CliRunner
+from worlds import SCENARIOS
 
 import tracker
 from tracker.cli import app
 from tracker.runs.forecast import PAGE_DISK, PROGRAM, ResourceLimits, array_bytes, predicted_cost, refusals
 
-ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "scenarios" / "example_a.toml").read_text()
+TEXT = (SCENARIOS / "example_a.toml").read_text()
 TOLERANCE = 0.25  # what the forecast promises
 
 

@@ -23,6 +23,7 @@ import numpy as np
 import pytest
 from faults import FailingDisk, Killings, disk, flipped, kept_entries, wait_until, zygote
 from typer.testing import CliRunner
+from worlds import SCENARIOS
 
 import tracker
 from tracker.cli import app
@@ -36,8 +37,8 @@ from tracker.runs import (
     atomic_files,
     checkpoints,
     executors,
-    identity,
     netcdf,
+    run_identity,
     run_trials,
 )
 from tracker.runs import resume_preview as kept
@@ -49,9 +50,8 @@ from tracker.runs.run_status import status_of
 from tracker.runs.shard_schedule import Schedule
 from tracker.runs.workers import Task
 
-ROOT = Path(__file__).parents[2]
 SHORT = ("trials=6", "steps=400", "record_every=20", "burn_in=50", "chain.alpha=0.02", 'chain.initial="stationary"')
-SCENARIO = tracker.parse((ROOT / "scenarios" / "example_a.toml").read_text(), settings=SHORT)
+SCENARIO = tracker.parse((SCENARIOS / "example_a.toml").read_text(), settings=SHORT)
 TINY = SCENARIO.replace(trials=2, steps=40, burn_in=0)
 PROBLEM = simulate.prepare(SCENARIO)
 FINISHED = ["manifest.json", "result.nc", "scenario.toml", "summary.json"]
@@ -79,14 +79,22 @@ def broken_off(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def interrupt(scenario: tracker.Scenario, path: Path, after: int) -> None:
-    """Run until ``after`` shards are kept, one at a time."""
+    """Run until ``after`` shards of one trial each are kept; the next one waits until it is told to stop."""
+    whole = executors.simulate
+
+    def held(problem: Any, trials: range, progress: Any, cancelled: Any, keeper: Any) -> Any:
+        if trials[0] >= after:
+            wait_until(cancelled)
+        return whole(problem, trials, progress, cancelled, keeper)
 
     def progress(done: float, total: float, note: str) -> None:
         if note == "running" and len(kept_entries(path)) >= after:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        tracker.run(scenario, path, 1, shard_size=1, progress=progress)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(executors, "simulate", held)
+        with pytest.raises(KeyboardInterrupt):
+            tracker.run(scenario, path, 1, shard_size=1, progress=progress)
     assert len(kept_entries(path)) == after
 
 
@@ -156,17 +164,17 @@ def test_another_run_is_not_resumed_and_the_difference_is_shown(broken_off: Path
 
 
 def test_another_version_or_other_data_are_not_resumed(broken_off: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    manifest = identity.manifest_of(SCENARIO, 1)
+    manifest = run_identity.manifest_of(SCENARIO, 1)
     with monkeypatch.context() as patch:
-        patch.setattr(identity, "versions", lambda _: {**manifest.versions, "numpy": "0.1"})
+        patch.setattr(run_identity, "versions", lambda _: {**manifest.versions, "numpy": "0.1"})
         with pytest.raises(RunDiffers, match=f"version of numpy: '{np.__version__}' in the run, '0.1' now"):
             tracker.run(SCENARIO, broken_off, resume=True)
     with monkeypatch.context() as patch:
-        patch.setattr(identity, "source_fingerprint", lambda: "0" * 16)
+        patch.setattr(run_identity, "source_fingerprint", lambda: "0" * 16)
         with pytest.raises(RunDiffers, match="the program: its sources"):
             tracker.run(SCENARIO, broken_off, resume=True)
     changed = replace(manifest, data={"a.csv": "0" * 64}, scenario_sha256="0" * 64)
-    assert identity.differences(replace(manifest, data={"a.csv": "1" * 64}), changed, {}, {}) == [
+    assert run_identity.differences(replace(manifest, data={"a.csv": "1" * 64}), changed, {}, {}) == [
         "a.csv: the data changed"
     ]
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from worlds import SCENARIOS, shipped
 
 from tracker import skew
 from tracker.costs.base import gradient, value
@@ -35,7 +36,7 @@ from tracker.scenario import (
 from tracker.scenario.step_warnings import least_limit
 from tracker.scenario.toml_text import to_toml
 
-SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
+FILES = sorted(SCENARIOS.glob("*.toml"))
 IDENTITY = 1e-12
 
 TEXT = """\
@@ -194,7 +195,7 @@ def test_replace_checks_again_and_has_a_hash_of_its_content(scenario: Scenario) 
         scenario.replace(stepz=1)
 
 
-@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_changed_scenario_can_be_written_and_read_again(path: Path) -> None:
     original = load(path)
     assert original.toml() == path.read_text()
@@ -337,7 +338,7 @@ def test_modes_that_share_a_minimiser_have_no_default_radius(scenario: Scenario)
 
 
 def test_the_twins_of_a_mixture_are_targets_too() -> None:
-    mode = build_modes(load(SCENARIOS[0].parent / "example_1.toml"))[0]
+    mode = build_modes(shipped("example_1"))[0]
     assert mode.targets.shape == (2 * len(mode.minimisers), 2)
     p, q = mode.targets[0]
     np.testing.assert_array_equal(mode.targets[1], [q, p])
@@ -398,7 +399,7 @@ def test_stability_counts_observations_one_by_one() -> None:
 
     Independent: E[theta theta'] of theta <- (I - epsilon h_z) theta over the rows, moved by a dense N^2 x N^2 matrix.
     """
-    scenario = load(SCENARIOS[0].with_name("logistic_stream.toml"))
+    scenario = shipped("logistic_stream")
     modes = build_modes(scenario)
     mode, keys = modes[0], scenario.modes[0]
     limit = stability_limits(scenario, modes)[0].limit
@@ -450,7 +451,7 @@ def test_a_target_far_smaller_than_what_temperature_does_is_warned_of() -> None:
         {"name": name, "cost": "quadratic", "minimum": [x, *[0.0] * 9], "curvature": np.eye(10).tolist()}
         for name, x in (("left", -2.0), ("right", 2.0))
     ]
-    base = load(SCENARIOS[0].with_name("example_a.toml"))
+    base = load(FILES[0].with_name("example_a.toml"))
     sampler = {"name": "plain", "kind": "langevin", "epsilon": 0.01, "beta": 2.0}
     warm = base.replace(modes=bowls, samplers=[sampler], start=[0.0] * 10, chain={"alpha": 0.1, "Q": base.chain.Q})
     found = warnings(warm, build_modes(warm))
@@ -461,7 +462,7 @@ def test_a_target_far_smaller_than_what_temperature_does_is_warned_of() -> None:
 
 
 def test_records_that_always_meet_the_same_data_are_warned_of() -> None:
-    base = load(SCENARIOS[0].with_name("example_1.toml"))
+    base = load(FILES[0].with_name("example_1.toml"))
     found = warnings(base.replace(record_every=200))
     assert len(found) == 1
     assert "record_every: 200 meets 1 of the 100 observations" in found[0]
@@ -472,7 +473,7 @@ def test_records_that_always_meet_the_same_data_are_warned_of() -> None:
 def test_a_valley_of_minimisers_is_warned_of() -> None:
     """The distance to 66 points on a line is not the distance to the line."""
     table = {"name": "one", "cost": "polynomial", "variables": ["a", "b"], "formula": "(a - b)^2"}
-    valley = load(SCENARIOS[0].with_name("example_d.toml")).replace(modes=[table], chain=None)
+    valley = load(FILES[0].with_name("example_d.toml")).replace(modes=[table], chain=None)
     assert "not isolated points" in warnings(valley, build_modes(valley))[0]
     bowl = valley.replace(modes=[{**table, "formula": "(a - b)^2 + b^2"}])
     assert warnings(bowl, build_modes(bowl)) == []

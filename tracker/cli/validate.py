@@ -56,12 +56,13 @@ def validate(
 
 def _validate(scenario: Scenario, limits: ResourceLimits, json: bool) -> None:
     from tracker.runs.forecast import refusals
-    from tracker.scenario import warnings
+    from tracker.scenario import stability_limits, warnings
     from tracker.scenario.builders import build_modes
 
     modes = build_modes(scenario)
-    cautions = warnings(scenario, modes)
-    facts = findings(scenario, modes)
+    stable = stability_limits(scenario, modes)
+    cautions = warnings(scenario, modes, stable)
+    facts = findings(scenario, modes, stable)
     refused = refusals(scenario, limits)
     if scenario.sweep:
         from tracker.runs import points_of
@@ -90,10 +91,10 @@ def _validate(scenario: Scenario, limits: ResourceLimits, json: bool) -> None:
         raise Refused(REFUSED, *refused)
 
 
-def findings(scenario: Any, modes: Sequence[Any]) -> dict[str, Any]:
+def findings(scenario: Any, modes: Sequence[Any], stable: Sequence[Any]) -> dict[str, Any]:
     """Return what can be said of a valid scenario before it runs."""
     from tracker.runs.forecast import predicted_cost
-    from tracker.scenario import regimes, stability_limits, switched_systems
+    from tracker.scenario import regimes, switched_systems
 
     about = {key: getattr(scenario, key) for key in ("name", "sha256", "seed", "trials", "steps", "dimension")}
     return {
@@ -109,7 +110,7 @@ def findings(scenario: Any, modes: Sequence[Any]) -> dict[str, Any]:
             for keys, mode in zip(scenario.modes, modes, strict=True)
         ],
         "regime": regimes(scenario),
-        "stability": [limit._asdict() for limit in stability_limits(scenario, modes)],
+        "stability": [limit._asdict() for limit in stable],
         "switched": [row._asdict() for row in switched_systems(scenario)],
         "predicted": predicted_cost(scenario)._asdict(),
     }

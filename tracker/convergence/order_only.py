@@ -68,6 +68,8 @@ def of_triple(N: int) -> list[Functional]:
 
     first = range(min(N, MOST_COORDINATES))
     found = [Functional(f"E[theta_{a + 1}]", entry(0, a)) for a in first]
+    if N == 1:  # there are no pairs, and S = 0
+        return found
     found += [Functional(f"E[D(2,1)_{a + 1}]", entry(1, 0, a)) for a in first]
     return [*found, Functional("E[S(2,1)]", entry(2, 1, 0))]
 

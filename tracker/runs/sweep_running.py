@@ -24,7 +24,7 @@ from tracker.runs.file_names import POINTS, SWEEP_MANIFEST, TABLE, TIDY, is_file
 from tracker.runs.lock_file import LOCK, locked
 from tracker.runs.manifest import LARGEST_MANIFEST, Manifest, NewerFormat
 from tracker.runs.ownership import clear, look, manifest_in, put_aside, refuse_foreign, strangers
-from tracker.runs.resuming import write_scenario
+from tracker.runs.resuming import write_scenario, write_scenario_again
 from tracker.runs.run_errors import CorruptRun, RunExists
 from tracker.runs.run_identity import hash_of_file, manifest_of, resolved, sha256
 from tracker.runs.run_reading import resumable
@@ -254,7 +254,10 @@ def _taken(folder: Path, scenario: Scenario, *, replace: bool, resume: bool) -> 
     An old one goes only now, when the new one is valid; the manifest, by which all else is known as ours, comes first.
     """
     if resume and stands_there(folder / SWEEP):
-        return resumable(folder, read_sweep_manifest(folder), scenario)
+        manifest = read_sweep_manifest(folder)
+        known = resumable(folder, manifest, scenario)
+        write_scenario_again(folder, manifest, known)
+        return known
     old = manifest_in(folder, SWEEP)
     found = [name for name in strangers(folder) if name != LOCK] if old is None else []
     if found or (old is not None and not replace):  # something came here while we prepared
