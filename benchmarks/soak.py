@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -55,6 +56,7 @@ def main() -> None:
         parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(STAGES)}")
     factor = options.part * (10 if options.long else 1)
     sizes = Sizes(*(type(count)(max(1, count * factor)) for count in Sizes()))
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it, and so would ours
     say("soak", load=os.getloadavg(), stages=json.dumps(options.stages))
     for name in options.stages:
         with tempfile.TemporaryDirectory() as folder:

@@ -43,7 +43,7 @@ from verdict_models import example_a, models
 
 from tracker.convergence import extrapolation, step_ladder
 from tracker.convergence.exact_values import exact_values
-from tracker.convergence.trials import Engine
+from tracker.convergence.trials import RungTrials
 
 SEED = 606
 
@@ -97,7 +97,7 @@ def outcome(case: int, replicate: int, trials: int, delta: float) -> Outcome:
     chosen = CASES[case]
     rungs, exact = theory(chosen.gradient_noise)
     rungs = replace(rungs, scenario=rungs.scenario.replace(seed=SEED + 10_000 * case + replicate))
-    engine = Engine(rungs, exact.panel, trials, list(range(len(rungs.steps))), workers=1)
+    engine = RungTrials(rungs, exact.panel, trials, list(range(len(rungs.steps))), workers=1)
     with chosen.fault():
         tallies = [engine.run(rung) for rung in range(len(rungs.steps))]
     tested = len(exact.panel.tested)

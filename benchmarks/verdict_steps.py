@@ -30,7 +30,7 @@ from tracker.convergence.exact_values import exact_values
 from tracker.convergence.law_bounds import bounds
 from tracker.convergence.rare_events import set_aside
 from tracker.convergence.statistics import Panel, Statistic, density_panel
-from tracker.convergence.trials import Engine
+from tracker.convergence.trials import RungTrials
 
 WORLD = "Example A, N = 2, X = 2"
 SEED = 20_150
@@ -93,7 +93,7 @@ def outcome(world: str, fault: int, replicate: int, delta: float = RESOLUTION) -
     tested, last = len(panel.tested), len(rungs.steps) - 1
     count = watched.trials(delta, tested)
     wanted = [0] if exact is None else [0, last]
-    engine = Engine(rungs, panel, count, wanted, workers=1)
+    engine = RungTrials(rungs, panel, count, wanted, workers=1)
     with nothing() if fault < 0 else FAULTS[fault].plant():
         tallies = {rung: engine.run(rung, None if rung else watched.law) for rung in wanted}
     judged = implementation_verdict.judge(tallies[0], own, tested, delta, watched, "")

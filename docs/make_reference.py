@@ -78,7 +78,7 @@ def results_reference() -> str:
         ),
         table_of(
             ("variable", "axes", "type", "unit", "meaning"),
-            [(f"`{a.stored_name}`", ", ".join(a.axes), a.dtype, a.unit, a.long_name) for a in ARRAYS],
+            [(f"`{a.stored_name}`", ", ".join(a.axes), a.dtype, a.unit, a.long_name) for a in ARRAYS.values()],
         ),
         "## The world that the numbers refer to",
         "Also in `result.nc`, and outside of the hash: reading a run never searches for minimisers again.",

@@ -1,30 +1,34 @@
-"""Runs in the interpreter: tiny ones, for which nothing is worth compiling."""
+"""Run kernels in the interpreter: for tiny runs, for which nothing is worth compiling."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tracker
-from tracker.engine import simulate
+from tracker.compiled import Kernel
+from tracker.engine.loop import advance
 from tracker.samplers.baselines import BASELINES
 
 
 @contextmanager
-def interpreting() -> Iterator[None]:
-    """Let the engine run its loop without numba."""
-    loop = simulate.advance.interpreted
+def interpreting(kernels: Collection[Kernel[..., Any]] | None = (advance,)) -> Iterator[None]:
+    """Run ``kernels`` without numba: the engine's loop, or all of them (None)."""
+    compiled = Kernel.__call__
 
-    def quietly(*arguments: object) -> None:
+    def call(kernel: Kernel[..., Any], *arguments: Any, **keywords: Any) -> Any:
+        if kernels is not None and kernel not in kernels:
+            return compiled(kernel, *arguments, **keywords)
         with np.errstate(over="ignore"):  # streams count modulo 2^64
-            loop(*arguments)
+            return kernel.interpreted(*arguments, **keywords)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(simulate, "advance", quietly)
+        patch.setattr(Kernel, "__call__", call)
         yield
 
 

@@ -1,24 +1,34 @@
-"""Which room may import from which, read from the sources; and what must not be imported early.
+"""Which room may import from which, and which pages and sections the sources cite.
 
-The table is printed in docs/architecture, "Permitted imports".
+The table of permitted imports is printed into docs/architecture, "Permitted imports":
+
+    python tests/test_architecture.py
+
+A citation is the page and a heading in quotes: docs/mathematics, "Chain laws". It may be broken between two lines.
 """
 
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from import_reader import Import, as_a_user, asked_for, imports, within
+from worlds import ROOT
 
 from tracker.compiled.caching import WITHOUT_KERNELS
 from tracker.costs import COSTS
+from tracker.samplers import SAMPLERS
+from tracker.samplers.base import Evaluations
 
-PACKAGE = Path(__file__).parents[1] / "tracker"
+PACKAGE = ROOT / "tracker"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 # A room is a file or a folder of tracker/; "costs.base" is one file of a room. Theory must not see the simulation.
@@ -50,7 +60,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "limits": {"scenario", "chain", "skew", "costs", "compiled", "line_area"},
     "references": {"scenario", "costs", "compiled", "streams", "autocorrelation"},
     "runs": {"scenario", "engine", "metrics", "chain", "skew", "baseline_names", "regular_files", "__version__", "samplers.state"},
-    "convergence": {"scenario", "engine", "limits", "metrics", "chain", "skew", "costs.facts", "samplers.base"},
+    "convergence": {"scenario", "engine", "runs", "limits", "metrics", "chain", "skew", "costs.facts", "samplers.base"},
     "reports": {
         "metrics", "limits", "convergence", "runs", "scenario", "engine", "chain", "costs.minimise", "baseline_names", "regular_files",
     },
@@ -63,38 +73,6 @@ ONLY_IN = {"numba": "compiled", "llvmlite": "compiled", "simpy": "environment"}
 NEVER_AT_MODULE_LEVEL = ("scipy.stats", "matplotlib", "jinja2", "xarray", "h5netcdf", "h5py", "distributed")
 
 
-class Import(NamedTuple):
-    """``name`` is imported in ``line``; ``early``: when the module is; ``real``: not only for type checkers.
-
-    A string that names a module counts too: whoever has it can import by it.
-    """
-
-    name: str
-    line: int
-    early: bool
-    real: bool
-
-
-def imports(tree: ast.AST, *, early: bool = True, real: bool = True) -> Iterator[Import]:
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.Import):
-            yield from (Import(alias.name, node.lineno, early, real) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"line {node.lineno}: a relative import"
-            yield from (Import(f"{node.module}.{alias.name}", node.lineno, early, real) for alias in node.names)
-        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            for part in node.body:
-                yield from imports(ast.Module([part], []), early=early, real=False)
-            for part in node.orelse:
-                yield from imports(ast.Module([part], []), early=early, real=real)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if re.fullmatch(r"tracker(\.\w+)+\.?", node.value):
-                yield Import(node.value.removesuffix("."), node.lineno, early=False, real=True)
-        else:
-            inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
-            yield from imports(node, early=early and not inside, real=real)
-
-
 @cache
 def of(path: Path) -> list[Import]:
     return list(imports(ast.parse(path.read_text(encoding="utf-8"))))
@@ -103,10 +81,6 @@ def of(path: Path) -> list[Import]:
 def room_of(path: Path) -> str:
     first = path.relative_to(PACKAGE).parts[0]
     return first.removesuffix(".py")
-
-
-def within(name: str, module: str) -> bool:
-    return name == module or name.startswith(f"{module}.")
 
 
 def forbidden(room: str, found: list[Import]) -> list[str]:
@@ -120,15 +94,6 @@ def forbidden(room: str, found: list[Import]) -> list[str]:
         if not any(within(target, place) for place in allowed):
             lines.append(f"{line}: {name}")
     return lines
-
-
-def as_a_user(tree: ast.AST) -> set[str]:
-    """The rooms that are reached through an ``import tracker``: x of every ``tracker.x``."""
-    return {
-        node.attr
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "tracker"
-    }
 
 
 def test_the_reader_of_imports_sees_what_it_should() -> None:
@@ -201,6 +166,7 @@ def test_one_file_imports_modules_by_their_names() -> None:
     """Names that are loaded late stand in tables, relative to their package."""
     by_name = {"importlib", "importlib.import_module"}
     assert [path.name for path in FILES if by_name & {i.name for i in of(path)}] == ["lazy_names.py"]
+    assert [path.name for path in FILES if "__import__" in path.read_text(encoding="utf-8")] == []
 
 
 def test_rooms_above_are_reached_as_a_user_does() -> None:
@@ -284,40 +250,61 @@ def test_the_command_line_is_in_small_files(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 250
 
 
-# What of the costs others may import: the table, the contract, the facts, and what works for any cost.
-FOR_ANY_COST = {"COSTS", "base", "facts", "minimise", "csv_rows", "work_account"}
+# What of costs and samplers others may import: the table, the contract, the facts, and what works for any of them.
+FOR_ANY = {
+    "costs": {"COSTS", "base", "facts", "minimise", "csv_rows", "work_account"},
+    "samplers": {"SAMPLERS", "base", "state", "baselines"},
+}
+NAMES = {
+    "costs": {*COSTS, *(keys.__name__ for keys in COSTS.values())},
+    "samplers": {*SAMPLERS, *(one.__name__ for keys in SAMPLERS.values() for one in (keys, keys.parameters))},
+}
+NAMES = {room: names | {name.replace("-", "_") for name in names} for room, names in NAMES.items()}  # of the files too
 
 
-def families_asked_for(text: str) -> list[str]:
-    """The lines outside of costs/ that import the code of a family, or ask for one by its name."""
-    tree = ast.parse(text)
-    asked = [
-        f"{line}: {name}"
-        for name, line, _, _ in imports(tree)
-        if within(name, "tracker.costs") and name.split(".")[2:3] and name.split(".")[2] not in FOR_ANY_COST
-    ]
-    asked += [
-        f"{node.lineno}: {node.value!r}"
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in COSTS
-    ]
-    return asked
+def families_asked_for(text: str, room: str) -> list[str]:
+    """The lines that ask for a family of costs or a kind of sampler; a Hessian is also what some samplers evaluate."""
+    return asked_for(ast.parse(text), room, NAMES[room], FOR_ANY[room], Evaluations._fields)
 
 
-def test_nobody_asks_for_a_family_of_costs() -> None:
-    """What others need to know of a cost, the cost says: a new family needs no edit outside of its file."""
-    others = [path for path in FILES if room_of(path) != "costs"]
-    asked = {str(p.relative_to(PACKAGE)): families_asked_for(p.read_text(encoding="utf-8")) for p in others}
+@pytest.mark.parametrize("room", FOR_ANY)
+def test_nobody_asks_for_a_family_or_a_kind(room: str) -> None:
+    """What others need to know of a cost or a sampler, it says itself: a new one needs no edit outside of its file."""
+    others = [path for path in FILES if room_of(path) != room]
+    asked = {str(p.relative_to(PACKAGE)): families_asked_for(p.read_text(encoding="utf-8"), room) for p in others}
     assert {path: lines for path, lines in asked.items() if lines} == {}
 
 
-def test_a_question_for_a_family_is_seen() -> None:
-    """Control: by type, by name, and what is allowed."""
-    assert families_asked_for("from tracker.costs.quadratic import Quadratic") == [
-        "1: tracker.costs.quadratic.Quadratic"
-    ]
-    assert families_asked_for('if keys.cost == "mixture": pass') == ["1: 'mixture'"]
-    assert families_asked_for("from tracker.costs.base import value\nfrom tracker.costs import COSTS") == []
+@pytest.mark.parametrize(
+    ("room", "line"),
+    [
+        ("costs", "from tracker.costs.quadratic import Quadratic"),
+        ("costs", 'if keys.cost == "mixture": pass'),
+        ("costs", "kinds = ('polynomial', 'other')"),
+        ("costs", 'type(cost).__name__ in ("QuadraticKeys",)'),
+        ("costs", "import tracker\ntracker.costs.quadratic"),
+        ("samplers", "from tracker.samplers.langevin import LangevinKeys"),
+        ("samplers", "from tracker import samplers\nsamplers.two_timescale_spsa"),
+        ("samplers", 'if keys.kind == "hessian": pass'),
+        ("samplers", 'if keys.kind in ("langevin", "accelerated"): pass'),
+        ("samplers", 'table = {"kind": "accelerated"}'),
+    ],
+)
+def test_a_question_for_a_family_or_a_kind_is_seen(room: str, line: str) -> None:
+    """Control: by type, by name, by class, by module."""
+    assert families_asked_for(line, room) != []
+
+
+@pytest.mark.parametrize(
+    ("room", "line"),
+    [
+        ("costs", "from tracker.costs.base import value\nfrom tracker.costs import COSTS"),
+        ("samplers", "from tracker.samplers.base import step\nfrom tracker.samplers.state import Recorded"),
+        ("samplers", 'evaluations = {"gradient": 0, "cost": 0, "hessian": 0}'),
+    ],
+)
+def test_what_is_said_of_any_of_them_is_no_question(room: str, line: str) -> None:
+    assert families_asked_for(line, room) == []
 
 
 @pytest.mark.parametrize("path", [p for p in FILES if room_of(p) == "costs"], ids=lambda p: str(p.relative_to(PACKAGE)))
@@ -349,3 +336,167 @@ def test_slow_imports_wait_until_they_are_needed(module: str) -> None:
         if i.early and i.real and within(i.name, module)
     ]
     assert early == []
+
+
+# --- the table on the page
+
+PRINTED = re.compile(r"(<!-- imports -->\n).*?(<!-- /imports -->)", flags=re.DOTALL)
+
+
+def printed_table() -> str:
+    """The table as the page shows it."""
+
+    def listed(names: set[str]) -> str:
+        return ", ".join(f"`{name}`" for name in sorted(names))
+
+    above = "; ".join(f"`{room}` reaches {listed(places)}" for room, places in AS_A_USER.items())
+    free = listed({room for room, places in MAY_IMPORT.items() if not places} - OPEN)
+    lines = [
+        f"Open to all rooms: {listed(OPEN)}. These import nothing of the package, nor do {free}.",
+        f"As a user does, by a late `import tracker`, {above}.",
+        "",
+        "| room | may import from `tracker` |",
+        "|---|---|",
+        *(f"| `{room}` | {listed(places)} |" for room, places in MAY_IMPORT.items() if places),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def test_the_table_on_the_page_is_current() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    found = PRINTED.search(page)
+    assert found is not None
+    assert found[0].splitlines()[1:-1] == printed_table().splitlines(), "run python tests/test_architecture.py"
+
+
+# --- citations
+
+HERE = Path(__file__).name  # the only file that may hold the old names
+CITING = ("tracker", "tests", "scenarios", "studies", "benchmarks", ".ci", "docs", "CONTRIBUTING.md")
+FREE_OF_OLD_NAMES = ("tracker", "tests", "scenarios", "studies", "benchmarks", ".ci")
+ENDINGS = (".py", ".toml", ".md", ".txt", ".j2", ".json", "")
+
+PAGE = re.compile(r"\bdocs/([a-z-]+)(?:\.md)?, ?\"")
+CITATION = re.compile(r"\bdocs/([a-z-]+)(?:\.md)?, ?\"([^\"]+)\"")
+OLD_NAMES = re.compile(r"\b(?:MATH|DESIGN|FINDINGS)\b")
+LABELS = re.compile(r"\beq:\w+|\((?:sgl|nonrev|langevin1|skew1|hyperode)\)|\balg1[a-d]?\b")
+BREAK = re.compile(r"\s*\n\s*#?\s*")  # also inside a comment of several lines
+
+
+def texts(places: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Name and text of every file that people write, but for this one."""
+    for place in places:
+        root = ROOT / place
+        for path in sorted(root.rglob("*")) if root.is_dir() else [root]:
+            hidden = any(part == "__pycache__" for part in path.parts)
+            if path.is_file() and path.suffix in ENDINGS and path.name != HERE and not hidden:
+                yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
+
+
+def citations(text: str) -> list[tuple[str, str]]:
+    """Page and heading of every citation in a text."""
+    return CITATION.findall(BREAK.sub(" ", text))
+
+
+def headings(page: str) -> set[str]:
+    """The headings of a page of docs/, empty where there is no such page."""
+    path = ROOT / "docs" / f"{page}.md"
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    return set(re.findall(r"^#+ +(.+?) *$", text, flags=re.MULTILINE))
+
+
+def broken(text: str) -> list[str]:
+    """Citations of sections that do not exist."""
+    return [f'{page}, "{heading}"' for page, heading in citations(text) if heading not in headings(page)]
+
+
+def unfinished(text: str) -> int:
+    """How many citations begin and have no heading that ends."""
+    flat = BREAK.sub(" ", text)
+    return len(PAGE.findall(flat)) - len(citations(text))
+
+
+def test_a_missing_section_is_noticed() -> None:
+    """Control: a page that is not there, a heading that is not there, one that is broken between lines, one without an end."""
+    right = 'See docs/mathematics, "Chain laws".'
+    assert citations(right) == [("mathematics", "Chain laws")]
+    assert broken(right) == []
+    assert broken('docs/mathematics, "Laws of nature"') == ['mathematics, "Laws of nature"']
+    assert broken('docs/alchemy, "Chain laws"') == ['alchemy, "Chain laws"']
+    assert broken('# as in docs/mathematics, "Chain\n#   laws"') == []
+    assert broken('as in docs/mathematics,\n    "Chain lore"') == ['mathematics, "Chain lore"']
+    assert unfinished('docs/mathematics, "Chain laws') == 1
+
+
+@pytest.mark.parametrize("place", CITING)
+def test_every_cited_section_exists(place: str) -> None:
+    found = {name: broken(text) for name, text in texts((place,))}
+    assert {name: lines for name, lines in found.items() if lines} == {}
+    assert {name for name, text in texts((place,)) if unfinished(text)} == set()
+
+
+def test_the_code_and_the_tests_do_cite() -> None:
+    """Control: were the form of a citation another one, nothing would be looked at."""
+    for place, least in (("tracker", 20), ("tests", 30), ("scenarios", 3)):
+        assert sum(len(citations(text)) for _, text in texts((place,))) >= least, place
+
+
+def test_no_file_names_a_document_that_is_not_here() -> None:
+    assert OLD_NAMES.search("see MATH.md section 1")  # control
+    found = {name: OLD_NAMES.findall(text) for name, text in texts(FREE_OF_OLD_NAMES)}
+    assert {name: words for name, words in found.items() if words} == {}
+
+
+def test_equations_are_cited_by_their_printed_numbers() -> None:
+    """Labels of the paper's source mean nothing to a reader of the printed page."""
+    assert LABELS.search("the paper's eq. (sgl)")  # control
+    found = {name: LABELS.findall(text) for name, text in texts(FREE_OF_OLD_NAMES)}
+    assert {name: words for name, words in found.items() if words} == {}
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    """Files and anchors; an anchor is a heading in lower case, spaces as hyphens, without other signs."""
+    for path in [*sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md", ROOT / "CODE_OF_CONDUCT.md"]:
+        for target in re.findall(r"\]\(([^)]+)\)", path.read_text(encoding="utf-8")):
+            file, _, anchor = target.partition("#")
+            page = (path.parent / file).resolve() if file else path
+            assert page.is_file(), f"{path.name}: {target}"
+            if anchor:
+                text = page.read_text(encoding="utf-8")
+                known = re.findall(r"^#+ +(.+?) *$", text, flags=re.MULTILINE)
+                anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in known}
+                assert anchor in anchors, f"{path.name}: {target}"
+
+
+def test_a_trial_is_rebuilt_with_numpy_alone() -> None:
+    """The example of docs/architecture ends with a comparison; control: with another role for the noise that fails."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    rebuilding, runs, comparing = example.partition("run = tracker.run(scenario)\n")
+    wrong = rebuilding.replace("stream(1), stream(2)", "stream(1), stream(3)")
+    assert wrong != rebuilding
+    control = f"""
+{wrong}
+try:
+    {comparing.strip()}
+except AssertionError:
+    raise SystemExit(0)
+raise SystemExit("the wrong stream was not noticed")
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", rebuilding + runs + comparing + control],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=3600,  # of a busy machine; it takes seconds
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+if __name__ == "__main__":
+    PAGE_OF_THE_TABLE = ROOT / "docs" / "architecture.md"
+    TEXT = PAGE_OF_THE_TABLE.read_text(encoding="utf-8")
+    PAGE_OF_THE_TABLE.write_text(PRINTED.sub(rf"\1{printed_table()}\2", TEXT), encoding="utf-8")

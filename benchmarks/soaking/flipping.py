@@ -30,7 +30,7 @@ CACHED = """
 import os, sys
 import tracker, xarray, h5netcdf
 from tracker.scenario import stability_limits
-from tracker.scenario.build import build_modes
+from tracker.scenario.builders import build_modes
 for line in sys.stdin:
     child = os.fork()
     if child == 0:
@@ -63,10 +63,11 @@ class Cached:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         print(what, self._files[what], file=self._process.stdin, flush=True)
-        lines = [self._process.stdout.readline().strip()]
+        lines = [self._process.stdout.readline()]
         while not lines[-1].startswith("exit"):
-            lines.append(self._process.stdout.readline().strip())
-        return tuple(lines)
+            assert lines[-1], "the server has ended"
+            lines.append(self._process.stdout.readline())
+        return tuple(line.strip() for line in lines)
 
     def close(self) -> None:
         """End it."""

@@ -23,6 +23,8 @@ from tracker.runs import open_run, open_sweep
 SWEPT = TEXT + '\n[sweep]\n"chain.alpha" = [0.01, 0.02, 0.04]\n'
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
+KILLS_OF_ONE = 20  # run: then it is left alone until it is complete
+
 
 def kill_storm(file: Path, path: Path, kills: int, command: str, engine: str, every: float = 30.0) -> None:
     """Kill at random moments; each run or sweep is resumed until it is complete, and then a new one begins."""
@@ -37,7 +39,7 @@ def kill_storm(file: Path, path: Path, kills: int, command: str, engine: str, ev
     with zygote(file, path.parent, every) as root:
         while done < kills:
             killings = Killings(root, file, path, rng, command, engine)
-            while done + killings.kills < kills:
+            while killings.kills < min(KILLS_OF_ONE, kills - done):
                 if not killings.kill_once(0.5, after_progress=rng.random() < 0.5):
                     break
                 in_snapshots += any(path.rglob("checkpoints/0*"))

@@ -27,7 +27,7 @@ from tracker import references
 from tracker.autocorrelation import estimate_mixing
 from tracker.metrics.skew_matrix import rms
 from tracker.metrics.wasserstein import tabulate, w1
-from tracker.scenario import step_nanoseconds, with_settings
+from tracker.scenario import with_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 GALLERY = ROOT / "reports" / "gallery"
@@ -183,7 +183,7 @@ def run_experiment(name: str, workers: int) -> None:
     scenario = with_settings(tracker.load(ROOT / "scenarios" / experiment.file), list(experiment.settings))
     truth = truth_of(scenario)
     for keys in sorted(
-        scenario.samplers, key=lambda keys: step_nanoseconds(keys, scenario.dimension)
+        scenario.samplers, key=lambda keys: keys.step_nanoseconds(scenario.dimension)
     ):  # cheap ones first
         have = load_numbers().get(name, {}).get("samplers", {})
         if keys.name in have or (experiment.samplers is not None and keys.name not in experiment.samplers):

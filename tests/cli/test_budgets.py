@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
+from worlds import ROOT, SCENARIOS
 
 import tracker
 from tracker.cli import app
 from tracker.convergence import budget
 from tracker.convergence.check_request import TooManySteps
-from tracker.scenario import Limits, refusals
+from tracker.runs.forecast import ResourceLimits, refusals
 
-ROOT = Path(__file__).parents[2]
-EXAMPLE = str(ROOT / "scenarios" / "example_a.toml")
+EXAMPLE = str(SCENARIOS / "example_a.toml")
 
 
 def invoke(*arguments: str) -> Result:
@@ -52,7 +52,7 @@ def test_steps_too_small_to_be_counted_are_refused() -> None:
 
 
 def test_moments_that_take_too_much_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budget, "Limits", lambda: Limits(max_memory=1000.0))
+    monkeypatch.setattr(budget, "ResourceLimits", lambda: ResourceLimits(max_memory=1000.0))
     with pytest.raises(TooManySteps, match=r"memory: about 1\.6 kB for the moments of 2 coordinates in 2 modes"):
         tracker.check_limit(tracker.load(EXAMPLE))
 

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
+from worlds import ROOT, SCENARIOS, shipped
 
 from tracker.cli import app
 from tracker.cli.printing import console, plus_minus, with_error
@@ -27,8 +28,7 @@ from tracker.jsonable import jsonable
 from tracker.runs import points_of, run_errors
 from tracker.scenario import json_schema, load
 
-ROOT = Path(__file__).parents[2]
-SCENARIOS = sorted((ROOT / "scenarios").glob("*.toml"))
+FILES = sorted(SCENARIOS.glob("*.toml"))
 HEAVY = ("numba", "scipy", "matplotlib", "xarray", "numpy", "simpy", "tracker.scenario")
 
 
@@ -90,9 +90,9 @@ def test_new_refuses_names_that_are_no_names(name: str, tmp_path: Path, monkeypa
 
 
 def test_list_names_every_scenario_cost_and_sampler() -> None:
-    text = invoke("list", str(ROOT / "scenarios")).stdout
-    facts = json.loads(invoke("list", str(ROOT / "scenarios"), "--json").stdout)
-    assert [s["file"] for s in facts["scenarios"]] == [path.name for path in SCENARIOS]
+    text = invoke("list", str(SCENARIOS)).stdout
+    facts = json.loads(invoke("list", str(SCENARIOS), "--json").stdout)
+    assert [s["file"] for s in facts["scenarios"]] == [path.name for path in FILES]
     for s in facts["scenarios"]:
         assert s["file"] in text
         assert s["name"] is not None
@@ -111,7 +111,7 @@ def test_list_shows_a_broken_file_as_invalid(tmp_path: Path) -> None:
 def test_the_schema_file_is_in_step() -> None:
     printed = json.loads(invoke("schema").stdout)
     assert printed == json_schema()
-    assert json.loads((ROOT / "scenarios" / "scenario.schema.json").read_text()) == printed, (
+    assert json.loads((SCENARIOS / "scenario.schema.json").read_text()) == printed, (
         "write it anew: tracker schema > scenarios/scenario.schema.json"
     )
 
@@ -155,7 +155,7 @@ def fits(value: Any, schema: dict[str, Any], root: dict[str, Any]) -> bool:
     return all(checks)
 
 
-@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_shipped_scenarios_fit_the_schema_and_spoilt_ones_do_not(path: Path) -> None:
     schema = json_schema()
     data = tomllib.loads(path.read_text())
@@ -167,7 +167,7 @@ def test_shipped_scenarios_fit_the_schema_and_spoilt_ones_do_not(path: Path) -> 
     assert not fits({**data, "samplers": [spoilt]}, schema, schema)
 
 
-@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_validate_says_what_a_shipped_scenario_means(path: Path) -> None:
     result = invoke("validate", str(path), "--json")
     assert result.exit_code == 0, result.stderr
@@ -186,7 +186,7 @@ def test_validate_says_what_a_shipped_scenario_means(path: Path) -> None:
 
 
 def test_validate_warns_of_an_unstable_step() -> None:
-    result = invoke("validate", str(ROOT / "scenarios" / "example_a.toml"), "--set", "samplers.skewed.epsilon=1.1")
+    result = invoke("validate", str(SCENARIOS / "example_a.toml"), "--set", "samplers.skewed.epsilon=1.1")
     assert result.exit_code == 0
     warning = result.stderr.splitlines()[1]  # after what is looked for
     assert warning.startswith('warning: samplers "skewed": epsilon: 1.1 is not mean-square stable in mode "one"')
@@ -194,7 +194,7 @@ def test_validate_warns_of_an_unstable_step() -> None:
 
 def test_validate_warns_of_swept_steps_point_by_point() -> None:
     """Beyond epsilon = 2 / Re of an eigenvalue of (I + S) H, which is 1 or more here, |1 - epsilon eigenvalue| > 1."""
-    path = str(ROOT / "scenarios" / "example_a.toml")
+    path = str(SCENARIOS / "example_a.toml")
     table = 'sweep={"samplers.skewed.epsilon" = [0.01, 30.0], "trials" = [1, 2]}'
     result = invoke("validate", path, "--set", table)
     assert result.exit_code == 0, result.stderr
@@ -213,7 +213,7 @@ def test_validate_warns_of_swept_steps_point_by_point() -> None:
 
 
 def test_warnings_of_points_are_few_lines_and_none_twice(capsys: Any, monkeypatch: Any) -> None:
-    scenario = load(ROOT / "scenarios" / "swapping_wells_sweep.toml")
+    scenario = shipped("swapping_wells_sweep")
     points = points_of(scenario)
     own = [["of the file", "of all points", *(f"w{n}" for n in range(5) if point.index > 0)] for point in points]
     say_warnings(points, own, ["of the file"])
@@ -223,9 +223,7 @@ def test_warnings_of_points_are_few_lines_and_none_twice(capsys: Any, monkeypatc
     assert len(lines) == 11
     assert lines[-1] == f"... and {5 * (len(points) - 1) - 9} more warnings"
     # polynomials are linearised at their minimisers; where that would take too long, it is said
-    steep = points_of(
-        load(ROOT / "scenarios" / "swapping_wells_sweep.toml", ['sweep={"samplers.*.epsilon" = [0.5, 1.0]}'])
-    )
+    steep = points_of(shipped("swapping_wells_sweep", ['sweep={"samplers.*.epsilon" = [0.5, 1.0]}']))
     assert all("not mean-square stable" in "".join(found) for found in warnings_of(steep))
     monkeypatch.setattr("tracker.cli.sweep_checks.MOST_SECONDS_OF_CHECKS", 0.0)
     assert not any("not mean-square stable" in "".join(found) for found in warnings_of(steep))
@@ -233,7 +231,7 @@ def test_warnings_of_points_are_few_lines_and_none_twice(capsys: Any, monkeypatc
 
 
 def test_validate_says_when_a_run_would_be_refused() -> None:
-    path = str(ROOT / "scenarios" / "example_a.toml")
+    path = str(SCENARIOS / "example_a.toml")
     assert invoke("validate", path, "--set", "trials=1_000_000_000").exit_code == 4
     assert invoke("validate", path, "--max-steps", "10").exit_code == 4
     assert invoke("validate", path).exit_code == 0
@@ -302,7 +300,7 @@ def engine(monkeypatch: Any) -> dict[str, Any]:
     return calls
 
 
-EXAMPLE_B = str(ROOT / "scenarios" / "example_b.toml")
+EXAMPLE_B = str(SCENARIOS / "example_b.toml")
 
 
 def test_run_prints_results_to_stdout_and_progress_to_stderr(engine: dict[str, Any]) -> None:
@@ -465,7 +463,7 @@ def test_one_is_not_many(capsys: Any) -> None:
     out = capsys.readouterr().out
     assert "example-b: 1 trial x 1 step, seed 1\n" in out
     assert "chain: 1 switch\n" in out
-    path = str(ROOT / "scenarios" / "example_a.toml")
+    path = str(SCENARIOS / "example_a.toml")
     said = invoke("validate", path, "--set", 'sweep={"chain.alpha" = [0.01]}', "--set", "trials=1").stdout
     assert "dimension 2, 1 trial x 64 steps" in said
     assert "a sweep of 1 point: " in said
@@ -574,7 +572,7 @@ def test_output_in_ascii_is_spelt_out(tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, env=env)
     assert done.stdout == b"1 +- 2 x ?\n1 +- 2\n"
-    scenario = str(ROOT / "scenarios" / "example_a.toml")  # whose kernels other tests compile too
+    scenario = str(SCENARIOS / "example_a.toml")  # whose kernels other tests compile too
     arguments = ["run", scenario, "--set", "trials=2", "--set", "steps=40", "--out", str(tmp_path / "run"), "--quiet"]
     done = subprocess.run([sys.executable, "-m", "tracker", *arguments], check=False, capture_output=True, env=env)
     assert (done.returncode, done.stderr) == (0, b"")

@@ -8,17 +8,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 from faults import kept_entries, wait_until
+from worlds import ROOT, SCENARIOS
 
 import tracker
 from tracker.cli import signals
 
-ROOT = Path(__file__).parents[2]
 SETTINGS = ("trials=24", "steps=1_000_000", "record_every=100_000", "chain.alpha=0.02", 'chain.initial="stationary"')
 ALL = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # what is sent, how often 0.15 s apart, and whether to all processes of the group, as a terminal does
@@ -35,18 +35,37 @@ def default_signals() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
-def start(
-    *arguments: str, prepare: Callable[[], None] = default_signals, stdout: int = subprocess.PIPE
-) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "tracker", *arguments],
-        stdout=stdout,
+STARTED: list[subprocess.Popen[str]] = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    """However a test ends: a pipe that nobody closes is a warning in whichever test comes later."""
+    yield
+    while STARTED:
+        with STARTED.pop() as process:
+            if process.poll() is None:
+                for child in psutil.Process(process.pid).children(recursive=True):
+                    child.kill()
+                process.kill()
+
+
+def start(*arguments: str, prepare: Callable[[], None] = default_signals) -> subprocess.Popen[str]:
+    return begun("-m", "tracker", *arguments, prepare=prepare, start_new_session=True)
+
+
+def begun(*arguments: str, prepare: Callable[[], None], start_new_session: bool = False) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, *arguments],
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         cwd=ROOT,
-        start_new_session=True,
+        start_new_session=start_new_session,
         preexec_fn=prepare,  # noqa: PLW1509  (no threads here that could hold a lock)
     )
+    STARTED.append(process)
+    return process
 
 
 def send(process: subprocess.Popen[str], number: int, times: int = 1, *, group: bool = False) -> None:
@@ -59,7 +78,7 @@ def send(process: subprocess.Popen[str], number: int, times: int = 1, *, group: 
 
 @pytest.fixture(scope="module")
 def expected() -> str:
-    text = (ROOT / "scenarios" / "example_a.toml").read_text()
+    text = (SCENARIOS / "example_a.toml").read_text()
     return str(tracker.run(tracker.parse(text, settings=SETTINGS), executor=2).summary["hash"])
 
 
@@ -87,7 +106,7 @@ def test_storms_of_signals_end_a_run_with_130_and_one_line(engine: str, expected
 
 
 def _text() -> str:
-    return (ROOT / "scenarios" / "example_a.toml").read_text()
+    return (SCENARIOS / "example_a.toml").read_text()
 
 
 HANGS = """
@@ -108,14 +127,7 @@ cli.main()
 
 
 def hanging(kind: str, prepare: Callable[[], None] = default_signals) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", HANGS, "limit", kind],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        preexec_fn=prepare,  # noqa: PLW1509
-    )
+    process = begun("-c", HANGS, "limit", kind, prepare=prepare)
     assert process.stdout is not None
     assert process.stdout.readline() == "begun\n"
     time.sleep(0.3)

@@ -19,11 +19,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from worlds import ROOT
 
 from tracker.cli import plain_warnings
 from tracker.compiled import cache_files, cache_folder, caching, numba_cache
-
-ROOT = Path(__file__).parents[2]
 
 # Draws with a kernel of the package as a command would, and tells what came out and where the code came from.
 DRAW = """

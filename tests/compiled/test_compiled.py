@@ -7,12 +7,12 @@ import subprocess
 import sys
 from decimal import Decimal, localcontext
 from itertools import combinations
-from pathlib import Path
 from typing import NamedTuple
 
 import numba
 import numpy as np
 import pytest
+from worlds import ROOT, SCENARIOS
 
 import tracker
 from tracker.compiled import borrow, borrowed_arrays, disjoint, helper, helper_parts, implementation_hash, kernel
@@ -24,7 +24,6 @@ from tracker.exponential import HIGHEST, LOWEST, exponential
 from tracker.samplers import SAMPLERS
 from tracker.samplers.base import state_size, unpack
 
-ROOT = Path(__file__).parents[2]
 # One word for each kind of key; the numbers do not matter, only the layout of the state.
 KEYS = {
     "epsilon": 1e-2, "skew": "random", "skew_step": 1e-3, "skew_bounds": (-1.0, 1.0), "inner_steps": 3,
@@ -303,7 +302,7 @@ def made(text):
 
 
 def test_the_scenario_knows_the_code_of_its_own_cost():
-    scenario = tracker.parse((ROOT / "scenarios" / "example_b.toml").read_text())
+    scenario = tracker.parse((SCENARIOS / "example_b.toml").read_text())
     one, same, other = (
         scenario.replace(modes=[kind(0.5, np.ones(1)), kind(1.0, np.ones(1))])
         for kind in (bowl(1.0), bowl(1.0), bowl(2.0))
@@ -327,7 +326,7 @@ def test_a_cost_cannot_write_to_its_own_arrays():
         out[0] = 2.0 * cost.room[0]
 
     mine = np.zeros(1)
-    scenario = tracker.parse((ROOT / "scenarios" / "example_b.toml").read_text())
+    scenario = tracker.parse((SCENARIOS / "example_b.toml").read_text())
     with pytest.raises(TypeError, match="must not write to its own arrays"):
         tracker.run(scenario.replace(modes=[Scratch(mine), Scratch(mine)]), executor=1)
     mine[0] = 1.0  # the caller's own array is left as it was

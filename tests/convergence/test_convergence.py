@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from worlds import shipped
 
 import tracker
 from tracker.convergence import Verdict, extrapolation, law_bounds, order, step_ladder, three_limits, trials
@@ -20,8 +20,7 @@ from tracker.limits.grid_law import Law
 from tracker.metrics.wasserstein import w1_on_grid, w1_quantile
 from tracker.scenario import ScenarioError, with_settings
 
-SCENARIOS = Path(__file__).parents[2] / "scenarios"
-A = tracker.load(SCENARIOS / "example_a.toml")
+A = shipped("example_a")
 POINTWISE = 1e-11  # docs/mathematics gives 12 digits
 
 
@@ -338,13 +337,13 @@ def test_distances_along_a_path_are_those_published(
 
 
 def test_the_averaged_scenario_has_the_averaged_cost() -> None:
-    b = tracker.load(SCENARIOS / "example_b.toml")
+    b = shipped("example_b")
     averaged = three_limits.averaged_scenario(b)
     assert averaged is not None
     from tracker.limits.drift_field import read_field
 
     x = np.linspace(-2, 2, 9)[:, None]
-    one, both = (read_field(s, "classical", "test", "") for s in (averaged, b))
+    one, both = (read_field(s, "classical") for s in (averaged, b))
     expected = (both.values(0, x) + 2 * both.values(1, x)) / 3  # pi = (1/3, 2/3)
     np.testing.assert_allclose(one.values(0, x), expected, rtol=1e-12)
 

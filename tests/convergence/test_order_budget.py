@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from worlds import pair
+from worlds import pair, shipped
 
 from tracker.convergence import budget, order_only, step_ladder
 from tracker.convergence.check_request import Request
 from tracker.convergence.exact_values import OutOfReach, exact_values
 from tracker.limits.coupled_levels import coupled, coupled_together
-from tracker.scenario import Scenario, load, parse
-
-SCENARIOS = Path(__file__).parents[2] / "scenarios"
+from tracker.scenario import Scenario, parse
 
 
 def test_functions_taken_together_are_those_taken_alone() -> None:
-    scenario = load(SCENARIOS / "example_d.toml")
+    scenario = shipped("example_d")
     functions = [lambda theta: theta[:, 0], lambda a, b: a * b, lambda theta: np.sum(theta**2, axis=1)]
     name = scenario.samplers[0].name
     together = coupled_together(scenario, name, functions, [0.5, 1.0], [8, 16], 50, against="limit")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
+from worlds import ROOT, shipped
 
 import tracker
 from tracker.convergence import implementation_verdict, residuals, step_ladder, step_tests, trials
@@ -22,15 +22,14 @@ from tracker.convergence.residuals import StepLaw, gather, joined, step_law
 from tracker.convergence.sentences import sight
 from tracker.convergence.statistics import Panel, Statistic
 from tracker.convergence.step_tests import Steps, judge_steps
-from tracker.convergence.trials import Engine
+from tracker.convergence.trials import RungTrials
 from tracker.convergence.verdict import Residual, Sees
 from tracker.scenario import with_settings
 
-ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
-import verdict_faults as faults  # noqa: E402
-import verdict_steps as power  # noqa: E402
-from verdict_models import example_a, models  # noqa: E402
+import verdict_faults as faults
+import verdict_steps as power
+from verdict_models import example_a, models
 
 Array = NDArray[np.float64]
 LEVEL, DELTA = implementation_verdict.STEPS, 0.05
@@ -255,16 +254,16 @@ def test_faults_of_the_compiled_engine_at_default_settings() -> None:
 def test_watching_changes_no_path_and_keeps_shards_small(monkeypatch: pytest.MonkeyPatch) -> None:
     rungs = step_ladder.build(A)
     panel = Panel((), (Statistic("mean"),), ("one", "two"))
-    alone = Engine(rungs, panel, 300, [0], workers=1).run(0)
+    alone = RungTrials(rungs, panel, 300, [0], workers=1).run(0)
     law = step_law(rungs)
-    watched = Engine(rungs, panel, 300, [0], workers=1).run(0, law)
+    watched = RungTrials(rungs, panel, 300, [0], workers=1).run(0, law)
     assert watched.steps is not None
     np.testing.assert_array_equal(watched.mean, alone.mean)
     monkeypatch.setattr(trials, "WATCHED_FLOATS", 9 * 5 * 20)
     sizes: list[int] = []
     honest = trials.gather
     monkeypatch.setattr(trials, "gather", lambda law, theta, mode: sizes.append(len(theta)) or honest(law, theta, mode))
-    small = Engine(rungs, panel, 300, [0], workers=1).run(0, law)
+    small = RungTrials(rungs, panel, 300, [0], workers=1).run(0, law)
     assert set(sizes) == {20}
     assert small.steps is not None
     np.testing.assert_allclose(small.steps.squares, watched.steps.squares, rtol=1e-12)
@@ -287,7 +286,7 @@ TEMPERED = {"kind": "tempered", "noise_step": 0.01, "noise_bounds": [0.5, 2.0]}
 @pytest.mark.parametrize(
     ("scenario", "said"),
     [
-        (tracker.load(ROOT / "scenarios" / "example_1.toml"), "comes from data"),
+        (shipped("example_1"), "comes from data"),
         (
             A.replace(samplers=[{"name": "s", "epsilon": 0.1, **TEMPERED}]),
             "moves its noise",
@@ -319,11 +318,13 @@ def test_what_was_seen_is_said() -> None:
 def test_rare_jumps_are_not_tested_and_a_note_says_so() -> None:
     slow = step_ladder.build(with_settings(A, ["chain.alpha=1e-7"]), epsilons=[1 / 8, 1 / 16, 1 / 32], horizon=1.0)
     watched = implementation_verdict.watch(slow)
-    tally = Engine(slow, Panel((), (Statistic("mean"),), ("one", "two")), 400, [0], workers=1).run(0, watched.law)
+    tally = RungTrials(slow, Panel((), (Statistic("mean"),), ("one", "two")), 400, [0], workers=1).run(0, watched.law)
     found = implementation_verdict.judge(tally, None, 0, 0.2, watched, "no law")
     assert found.verdict == "confirmed"
     assert found.sees.rate is None
     assert any("rate of jumps is not tested" in note for note in found.notes)
     with faults.noise_times(1.3):
-        tally = Engine(slow, Panel((), (Statistic("mean"),), ("one", "two")), 400, [0], workers=1).run(0, watched.law)
+        tally = RungTrials(slow, Panel((), (Statistic("mean"),), ("one", "two")), 400, [0], workers=1).run(
+            0, watched.law
+        )
     assert implementation_verdict.judge(tally, None, 0, 0.2, watched, "no law").verdict == "rejected"

@@ -6,6 +6,7 @@ rates over many seeds are in benchmarks/verdict_power.txt.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import sys
@@ -14,19 +15,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from interpreting import interpreting
 from typer.testing import CliRunner
+from worlds import ROOT, SCENARIOS
 
 import tracker
 from tracker import convergence
 from tracker.cli import app
 from tracker.convergence import Verdict, adaptive_findings, order_only
-from tracker.engine import simulate
-from tracker.engine.loop import advance
 from tracker.reports import limit_page as limit_report
 from tracker.scenario import with_settings
 
-ROOT = Path(__file__).parents[2]
-FILES = {letter: ROOT / "scenarios" / f"example_{letter}.toml" for letter in "abd"}
+FILES = {letter: SCENARIOS / f"example_{letter}.toml" for letter in "abd"}
 A, B, D = (tracker.load(FILES[letter]) for letter in "abd")
 TRIALS, DELTA = 3000, 0.1
 
@@ -227,8 +227,8 @@ def test_level_differences_never_validate(monkeypatch: pytest.MonkeyPatch) -> No
 
     honest = coupled_levels.read_field
 
-    def wrong(*arguments: Any) -> Any:
-        field = honest(*arguments)
+    def wrong(*arguments: Any, **options: Any) -> Any:
+        field = honest(*arguments, **options)
         return coupled_levels.Field(**{**field.__dict__, "M": field.M.T.copy()})
 
     scenario = with_settings(D, ["start=[0.3, -0.2]"])  # a point: no density, so no independent limit
@@ -238,6 +238,18 @@ def test_level_differences_never_validate(monkeypatch: pytest.MonkeyPatch) -> No
     assert verdict.order.estimate == pytest.approx(1.0, abs=0.5)
     assert any("covariance" in note for note in verdict.notes), "the way out is named"
     assert verdict.implementation_verdict == "confirmed", "a point start does not keep the algorithm's own law away"
+
+
+def test_one_function_makes_every_verdict() -> None:
+    made = [
+        path.name
+        for path in sorted((ROOT / "tracker").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Verdict"
+    ]
+    boxes = [name for name in made if name != "sentences.py"]  # of pages, which have a class of that name
+    assert made.count("sentences.py") == 1
+    assert not {path.name for path in (ROOT / "tracker" / "convergence").glob("*.py")} & set(boxes)
 
 
 # --- Algorithm 1
@@ -264,17 +276,10 @@ skew_bounds = [-5.0, 5.0]
 """
 
 
-@pytest.fixture
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulate, "advance", advance.interpreted)
-    monkeypatch.setattr(simulate, "compile_kernels", lambda *_: None)
-
-
-@pytest.mark.filterwarnings("ignore:overflow encountered")  # of the generator's integers, interpreted
-@pytest.mark.usefixtures("interpreted")
 def test_the_triple_is_confirmed_against_its_ode() -> None:
     """docs/mathematics, "Adaptive path", at T = 0.5."""
-    verdict = tracker.check_limit(tracker.parse(TRIPLE))
+    with interpreting():
+        verdict = tracker.check_limit(tracker.parse(TRIPLE))
     assert (verdict.reference, verdict.deterministic) == ("diffusion", True)
     assert (verdict.limit_verdict, verdict.implementation_verdict) == ("confirmed", "confirmed")
     seen = {name: o.limit for name, o in by_name(verdict).items()}
@@ -284,10 +289,8 @@ def test_the_triple_is_confirmed_against_its_ode() -> None:
     assert verdict.order.exact == pytest.approx(1.0, abs=0.1)
 
 
-@pytest.mark.filterwarnings("ignore:overflow encountered")
-@pytest.mark.usefixtures("interpreted")
 def test_ascent_of_s_is_rejected() -> None:
-    with faults.sampler_changed(parameters=lambda p: p._replace(skew_step=-p.skew_step)):
+    with interpreting(), faults.sampler_changed(parameters=lambda p: p._replace(skew_step=-p.skew_step)):
         verdict = tracker.check_limit(tracker.parse(TRIPLE))
     assert (verdict.limit_verdict, verdict.implementation_verdict) == ("rejected", "rejected")
 

@@ -234,20 +234,39 @@ def test_facts_are_those_of_the_functions(keys: dict[str, Any]) -> None:
     assert (base.classes(cost) > 0) == (base.correct(cost, theta) > 0.0)
 
 
-@pytest.mark.parametrize("keys", CASES)
-def test_modes_on_the_same_data_share_what_is_common(keys: dict[str, Any]) -> None:
-    """And nothing else has to be the same: another minimum, other labels, another formula."""
-    changes = {
-        "quadratic": {"minimum": [7.0] * keys_of(keys).dimension},
-        "polynomial": {"formula": "+".join(f"{v}^2" for v in keys.get("variables", ()))},
-        "mixture": {"variance": 9.0},
-        "logistic": {"relabel": "flip" if "relabel" not in keys else None},
-    }[keys["cost"]]
-    one, two = keys_of(keys).build(), keys_of({**keys, **changes}).build()
-    for name in facts.common_fields(one):
-        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
-    if keys["cost"] == "logistic":
-        assert one.rows is two.rows
+# Keys that modes on the same data may differ in: between them they change every parameter that is a mode's own.
+CHANGES: dict[str, list[dict[str, Any]]] = {
+    "quadratic": [{"minimum": [7, 7]}, {"curvature": [[3, 0], [0, 3]]}, {"gradient_noise": 9}],
+    "polynomial": [{"formula": "a^4 + 9*b^2"}, {"gradient_noise": 9}],
+    "mixture": [
+        {"means": [[2, 0], [1, 3]]}, {"variance": 9.0}, {"prior_mean": [1, 1]}, {"prior_variance": [2, 3]},
+        {"horizon": 50}, {"truth": [1.5, -2]}, {"data": "sweep", "data_seed": 8}, {"data": "shuffle", "data_seed": 9},
+    ],
+    "logistic": [{"relabel": {"column": "b", "threshold": 1.0}}, {"prior_variance": 9.0}, {"horizon": 3}],
+}  # fmt: skip
+
+
+def same(one: Any, two: Any) -> bool:
+    """Whether two parameters are equal; some are tuples of arrays."""
+    if isinstance(one, tuple):
+        return all(map(same, one, two))
+    return bool(np.array_equal(one, two))
+
+
+@pytest.mark.parametrize("keys", [rows[0] for rows in EXAMPLES.values()], ids=list(EXAMPLES))
+def test_parameters_are_common_or_a_modes_own(keys: dict[str, Any]) -> None:
+    """What a family declares as common is the same whatever else differs, and everything else can differ."""
+    one = keys_of(keys).build()
+    others = [keys_of({**keys, **change}).build() for change in CHANGES[keys["cost"]]]
+    own = {name for name in one._fields if not all(same(getattr(one, name), getattr(two, name)) for two in others)}
+    assert own == set(one._fields) - set(facts.common_fields(one))
+
+
+def test_modes_on_the_same_data_share_their_rows() -> None:
+    one, two = keys_of(LOGISTIC).build(), keys_of({**LOGISTIC, "relabel": "flip"}).build()
+    assert one.rows is two.rows
+    basis = EXAMPLES["polynomial"][1]
+    assert facts.common_fields(keys_of(basis).build()) == ()  # a mode may have a basis of its own
 
 
 def test_the_likelihood_of_a_stream_is_its_density() -> None:

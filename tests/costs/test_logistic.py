@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from interpreting import interpreted
 from scipy.optimize import minimize
+from worlds import SCENARIOS, shipped
 
 import tracker
 from tracker.costs import COSTS, base
@@ -21,8 +22,7 @@ from tracker.engine.simulate import prepare
 from tracker.metrics.accuracy import Classes, accuracy, accuracy_waits
 from tracker.scenario import ScenarioError, build_modes, with_settings
 
-FOLDER = Path(__file__).parents[2] / "scenarios"
-DATA = FOLDER / "breast_cancer.csv"
+DATA = SCENARIOS / "breast_cancer.csv"
 TEXT = """
 name = "test"
 trials = 2
@@ -82,7 +82,7 @@ def test_the_minimiser_is_that_of_another_method_and_its_accuracy_is_known() -> 
 
     docs/findings, "Logistic stream".
     """
-    modes = build_modes(tracker.load(FOLDER / "logistic_stream.toml"))
+    modes = build_modes(shipped("logistic_stream"))
     for sign, mode in zip((1, -1), modes, strict=True):
         slow = naive.Logistic(mode.cost.rows, mode.cost.labels, 10.0, 50, mode.minimisers, 1.0)
 
@@ -152,7 +152,7 @@ def test_a_run_keeps_its_data_and_can_be_opened_without_the_original(path: Path)
 
 
 def test_other_costs_have_no_accuracy() -> None:
-    scenario = tracker.load(FOLDER / "example_b.toml", ["trials=1", "steps=3", "record_every=1"])
+    scenario = shipped("example_b", ["trials=1", "steps=3", "record_every=1"])
     run = interpreted(scenario)
     assert all("accuracy" not in row for row in run.summary["samplers"])
 

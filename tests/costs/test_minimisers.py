@@ -360,3 +360,17 @@ def test_the_wells_hold_every_local_minimum() -> None:
     np.testing.assert_allclose(sorted(found.wells[:, 0]), [-3.0, 3.0], atol=1e-2)
     assert (np.diff(found.depths) >= 0).all()
     assert found.depths[0] == pytest.approx(found.value, abs=1e-8)
+
+
+CANCELLING = "(a - b)^4 + 1e-4*(a + b)^2 - a"  # its minimum: a - b = 1/2, a + b = 2500, but for 0.1 %
+
+
+def test_ends_that_differ_by_rounding_are_one_well() -> None:
+    found = global_minimisers(polynomial(CANCELLING), np.array([1.266e6, -8.23e5]))
+    assert found.settled
+    assert found.points == pytest.approx(np.array([[1250.25, 1249.75]]), abs=0.05)
+
+
+def test_a_cost_that_is_all_rounding_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"cannot be told from its rounding errors at .*start closer"):
+        global_minimisers(polynomial(CANCELLING), np.array([2.841e6, 1.807e6]))

@@ -6,6 +6,7 @@ The truth is the package's own quadratic cost with the same numbers: every resul
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,12 @@ import numpy as np
 import pytest
 from declared_cost import BowlKeys
 from faults import kept_entries
+from interpreting import interpreting
 from typer.testing import CliRunner
 
 import tracker
 from tracker import limits, references
 from tracker.cli import app
-from tracker.compiled import Kernel
 from tracker.costs import COSTS
 from tracker.reports.run_vs_run import compare
 from tracker.scenario import build_modes, stability_limits, switched_systems
@@ -61,15 +62,11 @@ def text(mode: str) -> str:
 
 
 @pytest.fixture(autouse=True)
-def world(monkeypatch: pytest.MonkeyPatch) -> None:
+def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """One line: the entry of the table. And no kernel is worth compiling for 40 steps."""
-
-    def interpreted(kernel: Kernel[Any, Any], *arguments: Any) -> Any:
-        with np.errstate(over="ignore"):  # streams count modulo 2^64
-            return kernel.interpreted(*arguments)
-
-    monkeypatch.setattr(Kernel, "__call__", interpreted)
     monkeypatch.setitem(COSTS, "bowl", BowlKeys)
+    with interpreting(None):
+        yield
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ below 1e-6). A planted fault must be off by more than 8 in at least one of the s
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from worlds import SCENARIOS
 
 import tracker
 from tracker.engine import simulate
@@ -21,7 +21,7 @@ from tracker.scenario import with_settings
 
 SIGMAS, UNMISTAKABLE = 4.9, 8.0
 TRIALS = 20_000
-FILE = Path(__file__).parents[2] / "scenarios" / "example_a.toml"
+FILE = SCENARIOS / "example_a.toml"
 PRINTED = tracker.load(FILE)
 
 # docs/mathematics, "Example A", the sampler at T = 1: n -> p_1, mean, second moments (11, 12, 22).

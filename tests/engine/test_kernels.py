@@ -572,8 +572,7 @@ def interpreted_arrays(text):
     """What the first sampler leaves, by the interpreted loop: nothing to compile."""
     problem = engine.prepare(tracker.parse(text))
     problem = problem._replace(contestants=problem.contestants[:1])
-    with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
-        patch.setattr(engine, "advance", engine.advance.interpreted)
+    with interpreting(), np.errstate(all="ignore"):
         arrays, _ = engine.simulate(problem, range(2))
     return arrays
 

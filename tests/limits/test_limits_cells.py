@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy.special import erf
 from test_limits_density import LIMIT_D, OTHER_SKEW_D, SAMPLER_D, example_d, numbers_d, table
+from worlds import pair
 
 from tracker.limits.density_means import algorithm_density_for_means, density_for_means
 from tracker.limits.density_solvers import Law, density
 from tracker.limits.exact_moments import moments
-from tracker.scenario import Scenario, parse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,37 +21,9 @@ if TYPE_CHECKING:
 # --- cells that are too coarse for the skew
 
 
-def skewed_pair(skew: float, beta: float) -> Scenario:
-    return parse(f"""
-name = "skewed"
-trials = 2
-steps = 100
-start = {{ mean = [1.0, 0.0], covariance = [[0.02, 0.0], [0.0, 0.02]] }}
-[[modes]]
-name = "one"
-cost = "quadratic"
-minimum = [1.0, 0.0]
-curvature = [[1.0, 0.0], [0.0, 2.0]]
-[[modes]]
-name = "two"
-cost = "quadratic"
-minimum = [-1.0, 0.5]
-curvature = [[2.0, 0.5], [0.5, 1.0]]
-[chain]
-Q = [[-1.0, 1.0], [0.4, -0.4]]
-alpha = 0.01
-[[samplers]]
-name = "s"
-kind = "accelerated"
-epsilon = 0.01
-beta = {beta}
-skew = {skew}
-""")
-
-
 @pytest.mark.parametrize(("skew", "beta"), [(0.5, 5.0), (3.0, 5.0), (3.0, 20.0), (6.0, 20.0), (6.0, 100.0)])
 def test_cells_under_strong_skew_are_right_to_their_estimate_or_warn(skew: float, beta: float) -> None:
-    scenario = skewed_pair(skew, beta)
+    scenario = pair(skew, beta, polynomial=False)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         law = density(scenario, "s", [1.0], cells=96 if skew > 1.0 else 160)

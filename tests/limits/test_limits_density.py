@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import warnings
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
+from worlds import shipped
 
 from tracker.limits import finite_volume
 from tracker.limits.coupled_levels import coupled
 from tracker.limits.density_solvers import Law, algorithm_density, density, ks, w1
 from tracker.limits.drift_field import read_field
 from tracker.limits.grid_box import automatic_box
-from tracker.scenario import Scenario, load, parse
+from tracker.scenario import Scenario, parse
 
-SCENARIOS = Path(__file__).parents[2] / "scenarios"
 POINTS = [-1.0, -0.5, 0.0, 0.5, 1.0]
 
 
 def example_b(n: int = 32) -> Scenario:
     epsilon = [f"samplers.classical.epsilon={1 / n!r}", f"chain.alpha={1 / n!r}", f"steps={n}", "record_every=1"]
-    return load(SCENARIOS / "example_b.toml", epsilon)
+    return shipped("example_b", epsilon)
 
 
 def example_d(n: int = 16, skew: float = 0.8) -> Scenario:
@@ -262,7 +261,7 @@ def test_the_samplers_own_law_in_example_d(n: int) -> None:
 def test_gradient_noise_and_a_point_start_against_moments() -> None:
     """Example A: quadratic costs, noise of a full covariance, skew; docs/mathematics, "Example A", the row n = 8."""
     fixed = ["samplers.skewed.epsilon=0.125", "chain.alpha=0.1875", "steps=8", "record_every=1"]
-    law = algorithm_density(load(SCENARIOS / "example_a.toml", fixed), "skewed", [1, 8])
+    law = algorithm_density(shipped("example_a", fixed), "skewed", [1, 8])
     found = [law.probability[1, 0], law.expectation(first)[1], law.expectation(second)[1]]
     found += [law.expectation(lambda x, y, a=a, b=b: x**a * y**b)[1] for a, b in ((2, 0), (1, 1), (0, 2))]
     expected = [0.411030006250, 0.185965965203, -0.227466676885, 0.897819745909, -0.212354650304, 0.619579566851]
@@ -370,11 +369,11 @@ def test_what_is_out_of_scope_names_what_to_use_instead() -> None:
     for tool in (density, algorithm_density):
         for scenario, sampler, words in (
             (three, "classical", "N = 3.*use coupled"),
-            (moving, "a", "hessian sampler, which moves its S; use coupled"),
-            (random, "r", "random S.*use coupled"),
-            (scheduled, "classical", "schedule.*use tracker.run"),
-            (shocked, "classical", "interventions.*use tracker.run"),
-            (b, "nobody", "'nobody' is not in the scenario"),
+            (moving, "a", "hessian moves it: use limits.coupled"),
+            (random, "r", 'skew = "random" is drawn for each trial.*give a matrix'),
+            (scheduled, "classical", "schedule.*simulate with tracker.run"),
+            (shocked, "classical", "interventions.*simulate with tracker.run"),
+            (b, "nobody", "'nobody' is none of the scenario's"),
         ):
             with pytest.raises(ValueError, match=words):
                 tool(scenario, sampler, [1])
@@ -393,7 +392,7 @@ def test_what_is_out_of_scope_names_what_to_use_instead() -> None:
 
 
 def quiet_a() -> Scenario:
-    scenario = load(SCENARIOS / "example_a.toml")
+    scenario = shipped("example_a")
     return scenario.replace(modes=[mode.model_copy(update={"gradient_noise": None}) for mode in scenario.modes])
 
 
@@ -417,7 +416,7 @@ def test_skeleton_coupling_has_variance_of_order_two() -> None:
 
 def test_coupled_levels_meet_the_exact_recursion() -> None:
     """E theta of Example A with gradient noise at n = 8, 16, 32; docs/mathematics, "Example A". Five standard errors."""
-    c = coupled(load(SCENARIOS / "example_a.toml"), "skewed", first, [1.0], [8, 16, 32], 8000)
+    c = coupled(shipped("example_a"), "skewed", first, [1.0], [8, 16, 32], 8000)
     exact = np.array([0.185965965203, 0.198392646646, 0.203811232865, 0.206357062389])
     assert np.all(np.abs(c.mean[0] - (exact[:-1] - exact[1:])) < 5 * c.stderr[0])
     assert np.all(np.abs(c.value[0] - exact[:-1]) < 5 * c.value_stderr[0])

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
+from worlds import shipped
 
-import tracker
 from tracker import limits
 from tracker.costs.base import gradient
 from tracker.costs.minimise.local import gradient_noise
 from tracker.limits.gibbs_law import Marginal, gaussian
 from tracker.scenario import build_modes
 
-ROOT = Path(__file__).parents[2]
-QUADRATIC = build_modes(tracker.load(ROOT / "scenarios" / "example_a.toml"))
-EXAMPLE_1 = build_modes(tracker.load(ROOT / "scenarios" / "example_1.toml"))[0]
+QUADRATIC = build_modes(shipped("example_a"))
+EXAMPLE_1 = build_modes(shipped("example_1"))[0]
 
 
 def moments(law: Marginal) -> tuple[float, float]:
@@ -86,7 +84,7 @@ def test_gradient_noise_is_exact_for_stored_data_and_additive_noise() -> None:
 
 def test_gradient_noise_of_logistic_regression_is_that_of_its_rows() -> None:
     """grad c = theta / v - T y x / (1 + exp(y x'theta)) for a row drawn at random: only the last term scatters."""
-    scenario = tracker.load(Path(__file__).parents[2] / "scenarios" / "logistic_stream.toml")
+    scenario = shipped("logistic_stream")
     mode, keys = build_modes(scenario)[0], scenario.modes[0]
     theta, x, y = mode.minimisers[0], mode.cost.rows, mode.cost.labels
     pulls = -keys.horizon * (y / (1.0 + np.exp(y * (x @ theta))))[:, None] * x

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from worlds import pair
 
-from tracker.limits import density_means, flow_law, spectral
+from tracker.limits import density_means, flow_law, mass_places, spectral
 from tracker.limits.density_solvers import Law, density_field
 from tracker.limits.exact_moments import moments
 from tracker.limits.grid_box import automatic_box
@@ -70,7 +70,7 @@ def test_two_grids_alone_must_agree(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def flows(scenario: Scenario, T: float, allowed: float = 1e-3) -> Law:
     field = density_field(scenario, "s", "density")
-    found = flow_law.places(field, automatic_box(field), T)
+    found = mass_places.places(field, automatic_box(field), T)
     return density_means.by_flows(field, found, np.array([T / 2, T]), apart, allowed, np.inf)
 
 
@@ -106,7 +106,7 @@ beta = 3.0
 def test_flows_of_a_double_well_are_those_of_the_dense_exponential() -> None:
     """Far from quadratic, where a Gaussian transition is only nearly right: the error falls with the steps."""
     field = density_field(parse(QUARTIC), "s", "density")
-    found = flow_law.places(field, automatic_box(field), 0.5)
+    found = mass_places.places(field, automatic_box(field), 0.5)
     at = np.array([0.5])
     x = spectral.point_axes(found.box, 256)[0]
     exact = spectral.solve(field, found.box, 256, at)[0, 0] @ np.stack([x, x**2, x**4], axis=1) * (x[1] - x[0])
@@ -135,7 +135,7 @@ def test_a_law_that_is_too_narrow_is_refused_before_its_transitions(monkeypatch:
 
 
 def test_too_many_modes_are_refused_before_any_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flow_law, "places", lambda *_: pytest.fail("a look was taken"))
+    monkeypatch.setattr(mass_places, "places", lambda *_: pytest.fail("a look was taken"))
     with pytest.raises(ValueError, match="2 modes, or their data, are too many"):
         density_means.density_for_means(pair(1.0, 5.0, polynomial=True), "s", [0.1], apart, 5e-4, most_work=1e8)
 

@@ -5,20 +5,19 @@ The tables are those of docs/mathematics, "Tracking error", docs/mathematics, "T
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from worlds import shipped
 
 import tracker
 from tracker import limits, skew
 from tracker.limits.best_constant_step import error, slope, split_error
-from tracker.limits.switched_quadratic import read
+from tracker.limits.switched_quadratic import read_quadratic
 from tracker.scenario import with_settings
 from tracker.scenario.model import checked
 
-A = tracker.load(Path(__file__).parents[2] / "scenarios" / "example_a.toml")
+A = shipped("example_a")
 DIGIT_8, DIGIT_10 = 0.51e-8, 0.51e-10
 
 
@@ -128,7 +127,7 @@ def test_the_error_does_not_vanish_at_a_fixed_ratio() -> None:
 
 def test_the_lag_is_of_order_alpha_over_epsilon() -> None:
     """The excess over the error without switching, docs/mathematics, "Expansion of the error"."""
-    problem = read(example_a(1e-3, 1e-3), "skewed", "best_step")
+    problem = read_quadratic(example_a(1e-3, 1e-3), "skewed")
     modes = zip((0.375, 0.625), problem.H, problem.Sigma, strict=True)
     still = sum(p * np.trace(skew.stationary_covariance(H, problem.S, 1e-3, 2.0, Sigma)) for p, H, Sigma in modes)
     excess = [
@@ -179,7 +178,7 @@ def test_best_steps_of_the_scalar_problem(alpha: float, exact: float, asymptotic
 
 
 def test_the_slope_is_the_derivative_of_the_error() -> None:
-    problem = read(example_a(0.05, 0.01), "skewed", "best_step")
+    problem = read_quadratic(example_a(0.05, 0.01), "skewed")
     h = 1e-5
     difference = (error(problem, 0.05 + h) - error(problem, 0.05 - h)) / (2 * h)
     assert slope(problem, 0.05) == pytest.approx(difference, rel=1e-7)
@@ -187,7 +186,9 @@ def test_the_slope_is_the_derivative_of_the_error() -> None:
 
 
 def test_the_floor_does_not_depend_on_skew() -> None:
-    floors = [split_error(read(example_a(0.1, 0.1, f"samplers.skewed.skew={s}"), "skewed", ""))[0] for s in (-2.0, 0.0)]
+    floors = [
+        split_error(read_quadratic(example_a(0.1, 0.1, f"samplers.skewed.skew={s}"), "skewed"))[0] for s in (-2.0, 0.0)
+    ]
     assert floors[0] == pytest.approx(floors[1], rel=1e-14)
 
 
@@ -332,7 +333,7 @@ def test_the_gradient_is_that_of_the_pair_theta_and_tangent() -> None:
     """Oracle, gradient noise included; and the derivative of J by differences."""
     scenario = example_a(0.1, 0.15)
     g = limits.skew_gain(scenario, "skewed", of="algorithm")
-    pair = joint_gradient(read(scenario, "skewed", "skew_gain"), 600)
+    pair = joint_gradient(read_quadratic(scenario, "skewed"), 600)
     np.testing.assert_allclose(g.gradient, pair, rtol=1e-12)
     for of in ("limit", "algorithm"):
         costs = [

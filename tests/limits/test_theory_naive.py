@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from worlds import shipped
 
 import tracker
 from tracker import limits, references
 from tracker.scenario import with_settings
 from tracker.scenario.model import checked
 
-A = tracker.load(Path(__file__).parents[2] / "scenarios" / "example_a.toml")
+A = shipped("example_a")
 H = np.array([[[2.0, 0.3], [0.3, 1.0]], [[1.0, -0.2], [-0.2, 1.5]]])
 m = np.array([[1.0, -1.0], [-1.0, 0.5]])
 Sigma = np.array([[[0.5, 0.1], [0.1, 0.4]], [[0.3, 0.0], [0.0, 0.6]]])

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from interpreting import interpreted
+from worlds import shipped
 
 import tracker
 from tracker.costs.base import SELDOM
@@ -15,9 +16,8 @@ from tracker.engine.problem import first_look, prepare, steps_between_looks
 from tracker.metrics.accuracy import Classes, accuracy
 from tracker.runs.summary import MEASURED
 
-ROOT = Path(__file__).parents[2]
 EXACT = 1.34437  # the mean over k of the exact expected excess cost, from the moments of the algorithm
-FAR = tracker.load(ROOT / "scenarios" / "example_a.toml").replace(trials=200, steps=5000, start=[5.0, 5.0])
+FAR = shipped("example_a").replace(trials=200, steps=5000, start=[5.0, 5.0])
 
 
 @pytest.mark.parametrize("cost_every", [1, 17])

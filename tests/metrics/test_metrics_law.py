@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
+from worlds import shipped
 
 import tracker
 from tracker.metrics.averages import distance_to_nearest, over_trials
 
-ROOT = Path(__file__).parents[2]
 SIGMAS = 4.9  # two-sided false alarm 1e-6
 h, d, beta, sigma2, q = 1.3, 0.8, 5.0, 2.0, 0.7
 PUBLISHED = {(0.1, 0.05): 0.497804355691, (0.02, 0.001): 0.204635257134, (0.3, 0.3): 0.994516363294}
@@ -33,7 +32,7 @@ def stationary_run(epsilon: float, alpha: float) -> tracker.Run:
         {"name": name, "cost": "quadratic", "minimum": [m], "curvature": [[h]], "gradient_noise": sigma2}
         for name, m in (("up", d), ("down", -d))
     ]
-    base = tracker.load(ROOT / "scenarios" / "example_a.toml")
+    base = shipped("example_a")
     scenario = base.replace(
         name="scalar",
         seed=7,

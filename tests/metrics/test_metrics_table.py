@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 from interpreting import interpreted
+from worlds import bowls
 
 import tracker
 from tracker.cli.run import print_summary
@@ -21,21 +22,7 @@ from tracker.reports.sweep_page import sweep_exhibits
 from tracker.runs import Sweep, axes_of, points_of
 from tracker.runs.sweep_result import outcome_of_run
 
-WORLD = tracker.parse("""
-    name = "bowls"
-    trials = 6
-    steps = 80
-    start = [0.0]
-    chain = { alpha = 0.05, Q = [[-1.0, 1.0], [1.0, -1.0]] }
-    modes = [
-        { name = "left", cost = "quadratic", minimum = [-1.0], curvature = [[1.0]], gradient_noise = [[0.1]] },
-        { name = "right", cost = "quadratic", minimum = [1.0], curvature = [[1.0]], gradient_noise = [[0.1]] },
-    ]
-    samplers = [
-        { name = "slow", kind = "langevin", epsilon = 0.05, beta = 10.0 },
-        { name = "quick", kind = "langevin", epsilon = 0.2, beta = 10.0 },
-    ]
-""")
+WORLD = bowls()
 SWEPT = WORLD.replace(sweep={"chain.alpha": [0.05, 0.1]})
 
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
 import pytest
+from interpreting import interpreting
+from worlds import ROOT
 
 import tracker
-from tracker.engine import simulate
-from tracker.references import metropolis_hastings
+from tracker.engine.loop import advance
+from tracker.references.metropolis_hastings import _walk
 
-ROOT = Path(__file__).parents[2]
 PUBLIC = (tracker, tracker.chain, tracker.limits, tracker.references, tracker.skew)
 SCRIPT = """
 import numpy as np
@@ -48,25 +48,14 @@ def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
                 yield f"{module.__name__}.{name}", thing
 
 
-def quietly(kernel: Any) -> Callable[..., Any]:
-    def run(*arguments: Any) -> Any:
-        with np.errstate(over="ignore"):  # streams count modulo 2^64
-            return kernel.interpreted(*arguments)
-
-    return run
-
-
 @pytest.mark.parametrize(("name", "function"), [pytest.param(*each, id=each[0]) for each in functions()])
 def test_the_example_of(name: str, function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(
-        simulate, "advance", quietly(simulate.advance)
-    )  # tiny ones, for which nothing is worth compiling
-    monkeypatch.setattr(metropolis_hastings, "_walk", quietly(metropolis_hastings._walk))
     (example,) = doctest.DocTestFinder(recurse=False).find(function, name, globs={})
     assert example.examples, "no example"
     said: list[str] = []
-    doctest.DocTestRunner().run(example, out=said.append)
+    with interpreting((advance, _walk)):
+        doctest.DocTestRunner().run(example, out=said.append)
     assert not said, "".join(said)
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
-from pathlib import Path
 from types import ModuleType
 
 import pytest
+from worlds import ROOT
 
 from tracker.engine.arrays import ARRAYS
 from tracker.metrics.table import METRICS
 from tracker.samplers import SAMPLERS
 from tracker.samplers.langevin import LangevinKeys
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = ROOT / "docs"
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_a_new_declaration_changes_the_pages(maker: ModuleType, monkeypatch: pyt
     """Control."""
     monkeypatch.setitem(SAMPLERS, "another", LangevinKeys)
     assert 'kind = "another"' in maker.scenario_reference()
-    monkeypatch.setattr(maker, "ARRAYS", (*ARRAYS, ARRAYS[0]._replace(name="another")))
+    monkeypatch.setitem(ARRAYS, "another", ARRAYS["trial"]._replace(name="another"))
     first = next(iter(METRICS.values()))
     monkeypatch.setitem(METRICS, "another_metric", first._replace(key="another_metric"))
     assert "`another`" in maker.results_reference()

@@ -3,9 +3,8 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from worlds import ROOT
 
 
 def test_the_lowest_versions_are_those_of_pyproject() -> None:

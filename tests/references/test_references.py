@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.special import ndtr
+from worlds import shipped
 
 import tracker
 from tracker import limits, references
@@ -17,13 +16,12 @@ from tracker.references.exact_posterior import law_of
 from tracker.references.lattice_integrals import integrate
 from tracker.scenario import build_modes
 
-SCENARIOS = Path(__file__).parents[2] / "scenarios"
 ISSUED = 1e-9  # the accuracy that was asked for
 BRUTE = 1e-10  # what the brute-force sums below reach
 IDENTITY = 1e-12
 
-ONE = tracker.load(SCENARIOS / "example_1.toml")
-TWO = tracker.load(SCENARIOS / "example_2.toml")
+ONE = shipped("example_1")
+TWO = shipped("example_2")
 
 
 def mixture(**keys) -> tracker.Scenario:
@@ -192,13 +190,13 @@ def test_data_that_say_nothing_leave_the_prior():
 def test_the_order_of_the_data_does_not_matter():
     law = references.posterior(ONE)
     for data in ("shuffle", "full"):
-        other = references.posterior(tracker.load(SCENARIOS / "example_1.toml", [f'modes.posterior.data="{data}"']))
+        other = references.posterior(shipped("example_1", [f'modes.posterior.data="{data}"']))
         np.testing.assert_allclose(other.mean, law.mean, atol=IDENTITY)
 
 
 def test_a_quadratic_cost_is_gaussian():
     H, m = np.array([[2.0, 0.3], [0.3, 1.0]]), np.array([1.0, -1.0])
-    scenario = tracker.load(SCENARIOS / "example_a.toml")
+    scenario = shipped("example_a")
     law = references.posterior(scenario, scenario.modes[0].name, beta=2.0)
     np.testing.assert_allclose(law.mean, m, atol=IDENTITY)
     np.testing.assert_allclose(law.covariance, np.linalg.inv(H) / 2.0, atol=IDENTITY)
@@ -233,7 +231,7 @@ def test_the_error_estimate_is_no_smaller_than_the_error():
 
 
 def test_what_it_cannot_do_it_says(monkeypatch):
-    two = tracker.load(SCENARIOS / "example_a.toml")
+    two = shipped("example_a")
     with pytest.raises(ValueError, match="has 2 modes, name one of"):
         references.posterior(two)
     for stranger in ("nowhere", 2, -1, 0.5):

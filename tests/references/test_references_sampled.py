@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from worlds import shipped
 
 import tracker
 from tracker import references
@@ -14,13 +13,12 @@ from tracker.costs.facts import label_exchange
 from tracker.references.metropolis_hastings import target
 from tracker.references.simulation_based_calibration import TESTS, quantities
 
-SCENARIOS = Path(__file__).parents[2] / "scenarios"
 SIGMAS = 4.9  # two-sided false alarm 1e-6 for each of the numbers compared
 LEVEL = 1e-3  # false alarm of the calibration: of all its tests together, at most
 DATA_SETS = 60
 
-ONE = tracker.load(SCENARIOS / "example_1.toml")
-TWO = tracker.load(SCENARIOS / "example_2.toml")
+ONE = shipped("example_1")
+TWO = shipped("example_2")
 
 
 @pytest.mark.parametrize(("scenario", "draws"), [(ONE, 20_000), (TWO, 60_000)], ids=["N=2", "N=10"])
@@ -163,6 +161,6 @@ def test_ranked_quantities():
     cost = ONE.modes[0].build()
     theta = np.array([0.3, -1.0])
     np.testing.assert_allclose(quantities(cost, theta), [0.3, -1.0, 0.3 - 0.7, 1.0], atol=1e-12)
-    stream = tracker.load(SCENARIOS / "example_1.toml").modes[0].model_copy(update={"data": "stream"})
+    stream = shipped("example_1").modes[0].model_copy(update={"data": "stream"})
     with pytest.raises(ValueError, match="stored data"):
         references.draw_problems(ONE.model_copy(update={"modes": (stream,)}), 1)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from typer.testing import CliRunner
+from worlds import SCENARIOS
 
 import tracker
 from tracker.cli import app
@@ -20,8 +21,7 @@ from tracker.reports.run_view import View
 from tracker.reports.run_vs_run import Change, NotPaired, _exhibit, compare
 from tracker.runs import Run
 
-ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "scenarios" / "example_a.toml").read_text()
+TEXT = (SCENARIOS / "example_a.toml").read_text()
 SHORT = ("trials=8", "steps=300", "record_every=20", "chain.alpha=0.02", 'chain.initial="stationary"')
 
 

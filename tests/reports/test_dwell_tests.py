@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from interpreting import interpreted
-from test_report_details import scalar
 from test_sweep_page import ALPHA, box, swept, times
+from worlds import scalar
 
 import tracker
 from tracker import chain

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from interpreting import interpreted
+from worlds import ROOT, SCENARIOS
 
 import tracker
 from tracker.costs.minimise.search import Minimisers
@@ -27,7 +28,6 @@ from tracker.reports.run_view import View
 from tracker.reports.verdict_box import verdict
 from tracker.runs import page_seals
 
-ROOT = Path(__file__).parents[2]
 KEYS = [
     "one-trial", "error-over-time", "running-mean", "after-a-switch", "right-basin", "comparison", "density", "dwell-times",
     "regime", "skew-path", "diagnostics",
@@ -96,7 +96,7 @@ def assert_harmless(text: str) -> Reader:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> tracker.Run:
     """A tiny run with switches, S that moves, several samplers; interpreted, so that nothing is compiled for it."""
-    text = (ROOT / "scenarios" / "example_a.toml").read_text()
+    text = (SCENARIOS / "example_a.toml").read_text()
     more = [
         {"name": "skewed", "kind": "accelerated", "epsilon": 0.05, "beta": 2.0, "skew": 0.7},
         {"name": "classical", "kind": "langevin", "epsilon": 0.05, "beta": 2.0},

@@ -21,8 +21,8 @@ from typing import Any
 
 import pytest
 from interpreting import interpreted
-from test_report_details import plane
 from test_sweep_page import swept, times
+from worlds import ROOT, plane
 
 from tracker.reports.exhibit import Answer, Exhibit, Listing, Omitted, Section, Shown, Table, VerdictBox
 from tracker.reports.figure_style import figure
@@ -34,7 +34,7 @@ BROWSER = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
 )
 DEMANDED = "TRACKER_BROWSER" in os.environ  # set where a browser must be there, as in .ci/run
-GALLERY = sorted((Path(__file__).parents[2] / "reports" / "gallery").glob("*.html"))
+GALLERY = sorted((ROOT / "reports" / "gallery").glob("*.html"))
 PHONE, DESK = 390, 1280
 PATIENCE = 300  # seconds
 AXE = importlib.util.find_spec("axe_core_python")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from hashlib import sha256
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import pytest
 from interpreting import interpreted
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.layout_engine import LayoutEngine
+from worlds import SCENARIOS, plane, scalar, shipped
 
 import tracker
 from tracker import limits, skew
@@ -23,48 +23,9 @@ from tracker.reports.figure_style import figure
 from tracker.reports.run_view import View
 from tracker.reports.verdict_box import verdict
 
-ROOT = Path(__file__).parents[2]
-
 
 def viewed(scenario: tracker.Scenario) -> View:
     return View(interpreted(scenario))
-
-
-def scalar(epsilon: float = 0.1, alpha: float = 0.05, **changes: Any) -> tracker.Scenario:
-    """The scalar example of docs/mathematics, "Scalar closed form": h = 1.3, d = 0.8, beta = 5, sigma^2 = 2, q = 0.7."""
-    text = f"""
-        name = "scalar"
-        seed = 1
-        trials = 3
-        steps = 40
-        record_every = 2
-        start = [0.0]
-        chain = {{ alpha = {alpha}, Q = [[-0.7, 0.7], [0.7, -0.7]] }}
-        modes = [
-            {{ name = "up", cost = "quadratic", minimum = [0.8], curvature = [[1.3]], gradient_noise = [[2.0]] }},
-            {{ name = "down", cost = "quadratic", minimum = [-0.8], curvature = [[1.3]], gradient_noise = [[2.0]] }},
-        ]
-        samplers = [{{ name = "a", kind = "langevin", epsilon = {epsilon}, beta = 5.0 }}]
-    """
-    return tracker.parse(text).replace(**changes)
-
-
-def plane(**changes: Any) -> tracker.Scenario:
-    """A stiff and a soft direction, and S drawn for each trial, fixed, moving, absent."""
-    text = """
-        name = "plane"
-        seed = 2
-        trials = 5
-        steps = 30
-        record_every = 2
-        start = [1.0, 1.0]
-        modes = [{ name = "bowl", cost = "quadratic", minimum = [0.0, 0.0], curvature = [[10.0, 0.0], [0.0, 1.0]], gradient_noise = [[1.0, 0.0], [0.0, 4.0]] }]
-        samplers = [
-            { name = "plain", kind = "langevin", epsilon = 0.01, beta = 2.0 },
-            { name = "drawn", kind = "accelerated", epsilon = 0.01, beta = 2.0, skew = "random" },
-        ]
-    """
-    return tracker.parse(text).replace(**changes)
 
 
 # --- the same bytes
@@ -235,12 +196,12 @@ def test_an_eigenvalue_at_minus_one_is_no_warning() -> None:
 
 
 def test_data_files_stand_beside_the_command() -> None:
-    scenario = tracker.load(ROOT / "scenarios" / "logistic_stream.toml")
+    scenario = shipped("logistic_stream")
     found = provenance.repeated_by("tracker run", scenario, [], None)
     table, command = found.items[0], found.items[1]
     assert isinstance(table, Shown)
     assert isinstance(command, Listing)
-    digest = sha256((ROOT / "scenarios" / "breast_cancer.csv").read_bytes()).hexdigest()
+    digest = sha256((SCENARIOS / "breast_cancer.csv").read_bytes()).hexdigest()
     assert ("sha256 of breast_cancer.csv", digest) in table.table.rows
     assert command.title == "Save the scenario below as a file, save breast_cancer.csv beside it, and run it:"
     plain = provenance.repeated_by("tracker run", scalar(), [], None).items[1]
@@ -250,7 +211,7 @@ def test_data_files_stand_beside_the_command() -> None:
 
 def test_a_sampler_that_diverged_leaves_the_scale_to_the_others() -> None:
     """One trial: the rows share one scale, which a path to infinity would flatten."""
-    text = (ROOT / "scenarios" / "example_a.toml").read_text()
+    text = (SCENARIOS / "example_a.toml").read_text()
     settings = ("trials=3", "steps=400", "record_every=4", "burn_in=0")
     samplers = [
         {"name": "good", "kind": "langevin", "epsilon": 0.05, "beta": 2.0},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -15,6 +14,7 @@ from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from worlds import shipped
 
 import tracker
 from tracker.metrics import wasserstein
@@ -34,7 +34,7 @@ from tracker.reports.run_page import exhibits, report
 from tracker.reports.run_view import View
 from tracker.reports.verdict_box import smallest
 
-BASE = tracker.load(Path(__file__).parents[2] / "scenarios" / "example_a.toml")
+BASE = shipped("example_a")
 TOUCHING = 0.5  # pixels that boxes may share: they hold the room of letters that are not there
 
 

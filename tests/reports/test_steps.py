@@ -164,7 +164,7 @@ def test_own_best_steps_name_the_sampler_with_the_least_error() -> None:
 
 def test_a_best_step_that_is_refused_has_its_reason(copies: tracker.Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> None:
-        raise ValueError("best_step: the error still falls at epsilon = 1e-9, so that no step is the best")
+        raise ValueError("the error still falls at epsilon = 1e-9, so that no step is the best")
 
     monkeypatch.setattr("tracker.limits.best_constant_step.best_step", refuse)
     monkeypatch.setattr("tracker.limits.best_step", refuse, raising=False)

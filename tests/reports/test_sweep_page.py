@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from test_report import HOSTILE, Reader, assert_harmless
 from typer.testing import CliRunner
+from worlds import shipped
 
 import tracker
 from tracker import limits
@@ -23,12 +24,11 @@ from tracker.reports.sweep_page import points_table, sweep_exhibits, sweep_repor
 from tracker.reports.sweep_theory import exact_errors
 from tracker.reports.sweep_verdict import sweep_verdict
 from tracker.runs import Sweep, axes_of, points_of, sweep_running
+from tracker.runs.forecast import predicted_cost
 from tracker.runs.sweep_result import Outcome
-from tracker.scenario import predicted_cost
 
-ROOT = Path(__file__).parents[2]
 TRIALS = 20
-EXAMPLE = tracker.load(ROOT / "scenarios" / "example_a.toml")
+EXAMPLE = shipped("example_a")
 PLAIN = {"name": "plain", "kind": "langevin", "epsilon": 0.01, "beta": 2.0}
 SKEWED = {"name": "skewed", "kind": "accelerated", "epsilon": 0.01, "beta": 2.0, "skew": 0.5}
 BASE = EXAMPLE.replace(trials=TRIALS, samplers=[SKEWED, PLAIN])
@@ -298,7 +298,7 @@ def test_the_exact_error_stands_beside_the_measured_one() -> None:
     assert item.table.columns[1:5] == ("skewed", "skewed, exact", "plain", "plain, exact")
     assert [cells[2] for cells in item.table.rows[:2]] == expected
     assert "exact stationary value" in item.caption
-    wells = tracker.load(ROOT / "scenarios" / "swapping_wells_sweep.toml")
+    wells = shipped("swapping_wells_sweep")
     empty = tuple(Outcome(point, "complete", "", {"samplers": []}) for point in points_of(wells))
     assert exact_errors(Sweep(wells, axes_of(wells), empty)) == {}
 
@@ -407,7 +407,7 @@ def test_failed_points_stay_failed_and_damage_is_refused(tmp_path: Path, monkeyp
 
 
 def test_a_sweep_keeps_its_data_files_beside_its_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    scenario = tracker.load(ROOT / "scenarios" / "logistic_stream.toml").replace(sweep={"seed": [1, 2]})
+    scenario = shipped("logistic_stream").replace(sweep={"seed": [1, 2]})
 
     def fails(*_: Any, **__: Any) -> None:
         raise MemoryError("planted")

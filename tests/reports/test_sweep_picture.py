@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from worlds import shipped
 
-import tracker
 from tracker.reports.figure_files import figure_bytes
 from tracker.reports.sweep_axes import is_geometric
 from tracker.reports.sweep_figures import sweep_exhibit
 from tracker.runs import Sweep, axes_of, points_of
 from tracker.runs.sweep_result import Outcome
 
-BASE = tracker.load(Path(__file__).parents[2] / "scenarios" / "example_a.toml")
+BASE = shipped("example_a")
 NAMES = ("skewed", "frozen", "oracle")
 TRIALS = 16
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from interpreting import interpreted
 from test_sweep_page import ALPHA, LUCK, answer, swept
+from worlds import bowls
 
 import tracker
 from tracker.formatting import percent
@@ -26,19 +27,8 @@ IN_TURN = np.resize([1.0, -1.0], LUCK.size)
 @pytest.fixture(scope="module")
 def base() -> tracker.Run:
     """One sampler, two modes, 12 trials."""
-    text = """
-        name = "bowls"
-        trials = 12
-        steps = 40
-        start = [0.0]
-        chain = { alpha = 0.2, Q = [[-1.0, 1.0], [1.0, -1.0]] }
-        modes = [
-            { name = "up", cost = "quadratic", minimum = [1.0], curvature = [[1.0]] },
-            { name = "down", cost = "quadratic", minimum = [-1.0], curvature = [[1.0]] },
-        ]
-        samplers = [{ name = "a", kind = "langevin", epsilon = 0.05, beta = 2.0 }]
-    """
-    return interpreted(tracker.parse(text))
+    one = {"name": "a", "kind": "langevin", "epsilon": 0.05, "beta": 2.0}
+    return interpreted(bowls(trials=12, steps=40, samplers=[one]))
 
 
 def with_errors(base: tracker.Run, errors: dict[str, np.ndarray]) -> View:

@@ -22,6 +22,7 @@ from attacks import plant
 from directories import LAYOUTS, contents, foreign_directory, precious
 from faults import kept_entries
 from typer.testing import CliRunner
+from worlds import SCENARIOS
 
 import tracker
 from tracker.cli import app
@@ -32,9 +33,8 @@ from tracker.runs.array_shapes import shapes_in, shapes_of
 from tracker.runs.lock_file import Holder, hold_lock
 from tracker.runs.manifest import LARGEST_MANIFEST, MOST_SHARDS_OF_A_RUN, Manifest
 
-ROOT = Path(__file__).parents[2]
 SHORT = ("trials=6", "steps=400", "record_every=20", "burn_in=50", "chain.alpha=0.02", 'chain.initial="stationary"')
-SCENARIO = tracker.parse((ROOT / "scenarios" / "example_a.toml").read_text(), settings=SHORT)
+SCENARIO = tracker.parse((SCENARIOS / "example_a.toml").read_text(), settings=SHORT)
 SWEPT = SCENARIO.replace(trials=2, steps=40, burn_in=0, record_every=10, sweep={"chain.alpha": [0.01, 0.02]})
 SECONDS, BYTES = 2.0, 500e6
 

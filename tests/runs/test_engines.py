@@ -19,14 +19,14 @@ import psutil
 import pytest
 from faults import kept_entries
 from typer.testing import CliRunner
+from worlds import SCENARIOS
 
 import tracker
 from tracker.cli import app
 from tracker.runs import dask_cluster, executors, workers
 
-ROOT = Path(__file__).parents[2]
 SETTINGS = ("trials=12", "steps=300_000", "record_every=10_000", "chain.alpha=0.02", 'chain.initial="stationary"')
-SCENARIO = tracker.parse((ROOT / "scenarios" / "example_a.toml").read_text(), settings=SETTINGS)
+SCENARIO = tracker.parse((SCENARIOS / "example_a.toml").read_text(), settings=SETTINGS)
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def dead() -> int:
 @pytest.mark.parametrize("command", ["run", "sweep"])
 def test_a_dead_scheduler_is_told_before_anything_is_written(command: str, dead: int, tmp_path: Path) -> None:
     swept = ["--set", 'sweep={"chain.alpha" = [0.01, 0.02]}'] if command == "sweep" else []
-    file, out = str(ROOT / "scenarios" / "example_a.toml"), tmp_path / "out"
+    file, out = str(SCENARIOS / "example_a.toml"), tmp_path / "out"
     began = time.perf_counter()
     told = CliRunner().invoke(app, [command, file, "--out", str(out), "--engine", f"dask:127.0.0.1:{dead}", *swept])
     assert time.perf_counter() - began < 5.0
@@ -168,7 +168,7 @@ def test_what_babbles_is_no_scheduler(
 ) -> None:
     monkeypatch.setattr(dask_cluster, "SECONDS_TO_ANSWER", 0.3)
     out, address = tmp_path / "out", f"dask:{scheme}127.0.0.1:{babbling}"
-    file = str(ROOT / "scenarios" / "example_a.toml")
+    file = str(SCENARIOS / "example_a.toml")
     began = time.perf_counter()
     told = CliRunner().invoke(app, ["run", file, "--out", str(out), "--engine", address])
     assert time.perf_counter() - began < 5.0
@@ -250,7 +250,7 @@ def test_a_cluster_is_asked_for_its_program_before_anything_is_written(
             dask_cluster, "program", lambda plugins: "another" if not called.pop() else workers.program(plugins)
         )
         called = [True, False]
-        file, out = str(ROOT / "scenarios" / "example_a.toml"), tmp_path / "out"
+        file, out = str(SCENARIOS / "example_a.toml"), tmp_path / "out"
         told = CliRunner().invoke(app, ["run", file, "--out", str(out), "--engine", engine])
     assert told.exit_code == 2
     assert "install the same version there" in told.stderr

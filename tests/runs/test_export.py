@@ -13,13 +13,13 @@ import pytest
 import xarray
 from interpreting import interpreted
 from typer.testing import CliRunner
+from worlds import SCENARIOS
 
 import tracker
 from tracker.cli import app
 from tracker.runs import netcdf, npz
 
-ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "scenarios" / "example_a.toml").read_text()
+TEXT = (SCENARIOS / "example_a.toml").read_text()
 SHORT = ("trials=5", "steps=400", "record_every=4", "burn_in=50", "chain.alpha=0.02", 'chain.initial="stationary"')
 
 
@@ -179,7 +179,7 @@ def test_the_result_opens_in_plain_xarray_with_named_axes(run: tracker.Run) -> N
 @pytest.mark.parametrize("name", ["example_a", "example_b"])
 def test_the_file_is_what_xarray_writes(name: str, tmp_path: Path) -> None:
     """Axes, coordinates, arrays, attributes and types: with text and without any, with an S that moves and without."""
-    scenario = tracker.parse((ROOT / "scenarios" / f"{name}.toml").read_text(), settings=("trials=2", "steps=20"))
+    scenario = tracker.parse((SCENARIOS / f"{name}.toml").read_text(), settings=("trials=2", "steps=20"))
     dataset = interpreted(scenario).dataset
     netcdf._write_netcdf(tmp_path / "ours.nc", dataset)
     dataset.to_netcdf(tmp_path / "theirs.nc", engine="h5netcdf")

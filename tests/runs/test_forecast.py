@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 from typer.testing import CliRunner
+from worlds import SCENARIOS
 
 import tracker
 from tracker.cli import app
-from tracker.scenario import Limits, predicted_cost, refusals
-from tracker.scenario.forecast import PAGE_DISK, PROGRAM, arrays_of
+from tracker.runs.forecast import PAGE_DISK, PROGRAM, ResourceLimits, array_bytes, predicted_cost, refusals
 
-ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "scenarios" / "example_a.toml").read_text()
+TEXT = (SCENARIOS / "example_a.toml").read_text()
 TOLERANCE = 0.25  # what the forecast promises
 
 
@@ -40,8 +39,7 @@ def test_arrays_and_disk_are_as_predicted(settings: tuple[str, ...], tmp_path: P
     scenario = tracker.parse(TEXT, settings=settings)
     run = tracker.run(scenario, tmp_path / "run", 1)
     held = sum(array.nbytes for array in run.arrays.values())
-    # the sizes of bins are smoothed: some per cent
-    assert arrays_of(scenario).total == pytest.approx(held, rel=0.1)
+    assert array_bytes(scenario).held == held
     assert predicted_cost(scenario, page=False).disk == pytest.approx(size(tmp_path / "run"), rel=TOLERANCE)
 
 
@@ -51,7 +49,7 @@ def test_memory_counts_the_program_and_what_grows() -> None:
     small, large = scenario.replace(trials=10), scenario.replace(trials=1_000_000)
     assert PROGRAM < predicted_cost(small).memory < 1.3 * PROGRAM
     copies = (predicted_cost(large).memory - predicted_cost(small).memory) / (
-        arrays_of(large).total - arrays_of(small).total
+        array_bytes(large).held - array_bytes(small).held
     )
     assert 2.0 <= copies <= 4.0
     short = scenario.replace(trials=2, steps=10**6, record_every=2 * 10**3)
@@ -63,10 +61,10 @@ def test_memory_counts_the_program_and_what_grows() -> None:
 def test_each_limit_has_its_line_and_its_flag() -> None:
     scenario = tracker.parse(TEXT)
     cost = predicted_cost(scenario)
-    lines = refusals(scenario, Limits(cost.steps - 1, cost.memory - 1, cost.disk_running - 1))
+    lines = refusals(scenario, ResourceLimits(cost.steps - 1, cost.memory - 1, cost.disk_running - 1))
     assert [line.partition(":")[0] for line in lines] == ["steps", "memory", "disk"]
     assert [line.rpartition(" ")[2] for line in lines] == ["--max-steps", "--max-memory", "--max-disk"]
-    assert refusals(scenario, Limits(cost.steps, cost.memory, cost.disk_running)) == []
+    assert refusals(scenario, ResourceLimits(cost.steps, cost.memory, cost.disk_running)) == []
 
 
 def test_a_run_over_the_limits_is_refused_before_anything_is_made(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ import numpy as np
 import pytest
 from faults import FailingDisk, Killings, disk, flipped, kept_entries, wait_until, zygote
 from typer.testing import CliRunner
+from worlds import SCENARIOS
 
 import tracker
 from tracker.cli import app
@@ -50,9 +51,8 @@ from tracker.runs.run_status import status_of
 from tracker.runs.shard_schedule import ShardSchedule
 from tracker.runs.workers import Task
 
-ROOT = Path(__file__).parents[2]
 SHORT = ("trials=6", "steps=400", "record_every=20", "burn_in=50", "chain.alpha=0.02", 'chain.initial="stationary"')
-SCENARIO = tracker.parse((ROOT / "scenarios" / "example_a.toml").read_text(), settings=SHORT)
+SCENARIO = tracker.parse((SCENARIOS / "example_a.toml").read_text(), settings=SHORT)
 TINY = SCENARIO.replace(trials=2, steps=40, burn_in=0)
 PROBLEM = simulate.prepare(SCENARIO)
 FINISHED = ["manifest.json", "result.nc", "scenario.toml", "summary.json"]
@@ -80,14 +80,22 @@ def broken_off(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def interrupt(scenario: tracker.Scenario, path: Path, after: int) -> None:
-    """Run until ``after`` shards are kept, one at a time."""
+    """Run until ``after`` shards of one trial each are kept; the next one waits until it is told to stop."""
+    whole = executors.simulate
+
+    def held(problem: Any, trials: range, progress: Any, cancelled: Any, keeper: Any) -> Any:
+        if trials[0] >= after:
+            wait_until(cancelled)
+        return whole(problem, trials, progress, cancelled, keeper)
 
     def progress(done: float, total: float, note: str) -> None:
         if note == "running" and len(kept_entries(path)) >= after:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        tracker.run(scenario, path, 1, shard_size=1, progress=progress)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(executors, "simulate", held)
+        with pytest.raises(KeyboardInterrupt):
+            tracker.run(scenario, path, 1, shard_size=1, progress=progress)
     assert len(kept_entries(path)) == after
 
 

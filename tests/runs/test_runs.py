@@ -14,6 +14,7 @@ import pytest
 import xarray
 from interpreting import interpreted, no_baselines
 from typer.testing import CliRunner
+from worlds import SCENARIOS
 
 import tracker
 from tracker.cli import app
@@ -22,10 +23,9 @@ from tracker.runs import CorruptRun, RunExists, atomic_files, netcdf, open_run, 
 from tracker.runs.manifest import open_sealed, seal
 from tracker.scenario import toml_text, with_settings
 
-ROOT = Path(__file__).parents[2]
 # compiled; test_shipped_scenarios runs all of them in the interpreter
-SHIPPED = [ROOT / "scenarios" / f"{name}.toml" for name in ("example_a", "swapping_wells")]
-TEXT = (ROOT / "scenarios" / "example_a.toml").read_text()
+SHIPPED = [SCENARIOS / f"{name}.toml" for name in ("example_a", "swapping_wells")]
+TEXT = (SCENARIOS / "example_a.toml").read_text()
 SHORT = ("trials=6", "steps=400", "record_every=20", "burn_in=50", "chain.alpha=0.02", 'chain.initial="stationary"')
 SCENARIO = tracker.parse(TEXT, settings=SHORT)
 SWITCHES = 3 * len(SCENARIO.modes)  # at least as many in 6 x 400 steps with this seed
@@ -144,7 +144,7 @@ def test_the_result_opens_with_xarray(finished: tracker.Run) -> None:
     assert found.theta_trace.dims == ("sampler", "trial", "time", "theta")
     assert list(found.time.values) == list(range(0, 401, 20))
     np.testing.assert_array_equal(found.theta_trace.sel(sampler="skewed"), finished.arrays["theta"][:, 0])
-    for row in ARRAYS:
+    for row in ARRAYS.values():
         variable = found["theta_trace" if row.name == "theta" else row.name].transpose(*row.axes)
         np.testing.assert_array_equal(variable.values, finished.arrays[row.name], err_msg=row.name)
 

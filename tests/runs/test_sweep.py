@@ -19,16 +19,16 @@ import pytest
 import xarray
 from faults import flipped
 from typer.testing import CliRunner
+from worlds import ROOT, SCENARIOS
 
 import tracker
 from tracker.cli import app
-from tracker.runs import axes_of, points_of, sweep_running
+from tracker.runs import axes_of, points_of, sweep_directory, sweep_running
 from tracker.runs.lock_file import hold_lock, living_holder
 from tracker.runs.run_directory import RunDirectory
 from tracker.scenario import with_settings
 
-ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "scenarios" / "example_a.toml").read_text()
+TEXT = (SCENARIOS / "example_a.toml").read_text()
 SHORT = ("trials=2", "steps=130", "record_every=10", "chain.alpha=0.02", 'chain.initial="stationary"')
 BASE = tracker.parse(TEXT, settings=SHORT)
 # With s = 4 the limit on epsilon is 2 Re / |.|^2 = 3 / 34 = 0.09 of the eigenvalues of (I + S) H, H about diag(2, 1); with
@@ -259,6 +259,21 @@ def test_a_killed_sweep_is_resumed_without_computing_again(done: tuple[Path, Any
     assert LAST in resumed.stderr
     with xarray.open_dataset(out / "sweep.nc") as one, xarray.open_dataset(done[0] / "sweep.nc") as other:
         assert one.identical(other)
+
+
+def test_a_sweep_killed_before_its_scenario_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    scenario = small(chain__alpha=[0.01, 0.02])
+    out = tmp_path / "swept"
+    with monkeypatch.context() as patch:
+        patch.setattr(sweep_directory, "write_scenario", killed)
+        with pytest.raises(KeyboardInterrupt):
+            tracker.sweep(scenario, out)
+    assert not (out / "scenario.toml").exists()
+    tracker.sweep(scenario, out, resume=True)
+    assert (out / "scenario.toml").read_text() == scenario.toml()
 
 
 def test_ctrl_c_tells_the_command_that_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

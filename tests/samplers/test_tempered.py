@@ -170,5 +170,5 @@ def test_theory_says_that_it_needs_noise_of_one_size() -> None:
     scenario = scenario_of([mode, mode], [keys], chain={"alpha": 0.01, "Q": [[-1.0, 1.0], [1.0, -1.0]]})
     with pytest.raises(ValueError, match="tempered moves its noise"):
         limits.moments(scenario, "sampler-0", [1.0])
-    with pytest.raises(ValueError, match="which moves its noise"):
+    with pytest.raises(ValueError, match="tempered moves its noise"):
         limits.density(scenario, "sampler-0", [1.0])

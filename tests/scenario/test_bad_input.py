@@ -16,12 +16,13 @@ from typing import Any
 
 import pytest
 from typer.testing import CliRunner
+from worlds import SCENARIOS
 
 from tracker.cli import app
-from tracker.scenario import ScenarioError, parse, refusals, warnings
+from tracker.runs.forecast import refusals
+from tracker.scenario import ScenarioError, parse, warnings
 from tracker.scenario.model import checked
 
-SCENARIOS = Path(__file__).parents[2] / "scenarios"
 SECONDS = 5.0  # milliseconds to a second on an idle machine; the margin is for a busy one
 
 GOOD = """\

@@ -14,10 +14,10 @@ from pathlib import Path
 import fuzzing
 import pytest
 from typer.testing import CliRunner
+from worlds import ROOT
 
 from tracker.cli import app
 
-ROOT = Path(__file__).parents[2]
 SEEDS, CHUNK = 160, 40
 SECONDS = 10.0  # two on an idle machine; the margin is for a busy one
 

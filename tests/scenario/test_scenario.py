@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from worlds import SCENARIOS, shipped
 
 from tracker import skew
 from tracker.costs.base import gradient, value
 from tracker.costs.minimise.descent import expected_hessian
+from tracker.runs.forecast import ResourceLimits, array_bytes, predicted_cost, refusals
 from tracker.scenario import (
-    Limits,
     Mode,
     Scenario,
     ScenarioError,
@@ -25,8 +26,6 @@ from tracker.scenario import (
     initial_law,
     load,
     parse,
-    predicted_cost,
-    refusals,
     regime,
     regimes,
     skew_matrix,
@@ -34,11 +33,10 @@ from tracker.scenario import (
     warnings,
     with_settings,
 )
-from tracker.scenario.forecast import arrays_of
 from tracker.scenario.step_warnings import least_limit
 from tracker.scenario.toml_text import written
 
-SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
+FILES = sorted(SCENARIOS.glob("*.toml"))
 IDENTITY = 1e-12
 
 TEXT = """\
@@ -197,7 +195,7 @@ def test_replace_checks_again_and_has_a_hash_of_its_content(scenario: Scenario) 
         scenario.replace(stepz=1)
 
 
-@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_changed_scenario_can_be_written_and_read_again(path: Path) -> None:
     original = load(path)
     assert original.toml() == path.read_text()
@@ -340,7 +338,7 @@ def test_modes_that_share_a_minimiser_have_no_default_radius(scenario: Scenario)
 
 
 def test_the_twins_of_a_mixture_are_targets_too() -> None:
-    mode = build_modes(load(SCENARIOS[0].parent / "example_1.toml"))[0]
+    mode = build_modes(shipped("example_1"))[0]
     assert mode.targets.shape == (2 * len(mode.minimisers), 2)
     p, q = mode.targets[0]
     np.testing.assert_array_equal(mode.targets[1], [q, p])
@@ -401,7 +399,7 @@ def test_stability_counts_observations_one_by_one() -> None:
 
     Independent: E[theta theta'] of theta <- (I - epsilon h_z) theta over the rows, moved by a dense N^2 x N^2 matrix.
     """
-    scenario = load(SCENARIOS[0].with_name("logistic_stream.toml"))
+    scenario = shipped("logistic_stream")
     modes = build_modes(scenario)
     mode, keys = modes[0], scenario.modes[0]
     limit = stability_limits(scenario, modes)[0].limit
@@ -433,10 +431,10 @@ def test_cost_grows_with_what_is_asked(scenario: Scenario) -> None:
     cost = predicted_cost(scenario)
     assert cost.steps == 3 * 5000 * 2
     more = predicted_cost(scenario.replace(trials=30))
-    assert arrays_of(scenario.replace(trials=30)).total == pytest.approx(10 * arrays_of(scenario).total)
-    assert more.memory > cost.memory > arrays_of(scenario).total
+    assert array_bytes(scenario.replace(trials=30)).held == 10 * array_bytes(scenario).held
+    assert more.memory > cost.memory > array_bytes(scenario).held
     assert more.disk > cost.disk > 0
-    assert more.disk_running > cost.disk_running > arrays_of(scenario).total
+    assert more.disk_running > cost.disk_running > array_bytes(scenario).held
     assert more.seconds > cost.seconds > 0
 
 
@@ -444,7 +442,7 @@ def test_limits_refuse_and_can_be_raised(scenario: Scenario) -> None:
     assert refusals(scenario) == []
     large = scenario.replace(trials=10**8, record_every=5000)
     assert refusals(large)[0].startswith("steps: 100000000 trials x 5000 steps x 2 samplers = 1e+12 is more than 1e+11")
-    assert refusals(large, Limits(max_steps=1e13, max_memory=1e14, max_disk=1e14)) == []
+    assert refusals(large, ResourceLimits(max_steps=1e13, max_memory=1e14, max_disk=1e14)) == []
 
 
 def test_a_target_far_smaller_than_what_temperature_does_is_warned_of() -> None:
@@ -453,7 +451,7 @@ def test_a_target_far_smaller_than_what_temperature_does_is_warned_of() -> None:
         {"name": name, "cost": "quadratic", "minimum": [x, *[0.0] * 9], "curvature": np.eye(10).tolist()}
         for name, x in (("left", -2.0), ("right", 2.0))
     ]
-    base = load(SCENARIOS[0].with_name("example_a.toml"))
+    base = load(FILES[0].with_name("example_a.toml"))
     sampler = {"name": "plain", "kind": "langevin", "epsilon": 0.01, "beta": 2.0}
     warm = base.replace(modes=bowls, samplers=[sampler], start=[0.0] * 10, chain={"alpha": 0.1, "Q": base.chain.Q})
     found = warnings(warm, build_modes(warm))
@@ -464,7 +462,7 @@ def test_a_target_far_smaller_than_what_temperature_does_is_warned_of() -> None:
 
 
 def test_records_that_always_meet_the_same_data_are_warned_of() -> None:
-    base = load(SCENARIOS[0].with_name("example_1.toml"))
+    base = load(FILES[0].with_name("example_1.toml"))
     found = warnings(base.replace(record_every=200))
     assert len(found) == 1
     assert "record_every: 200 meets 1 of the 100 observations" in found[0]
@@ -475,7 +473,7 @@ def test_records_that_always_meet_the_same_data_are_warned_of() -> None:
 def test_a_valley_of_minimisers_is_warned_of() -> None:
     """The distance to 66 points on a line is not the distance to the line."""
     table = {"name": "one", "cost": "polynomial", "variables": ["a", "b"], "formula": "(a - b)^2"}
-    valley = load(SCENARIOS[0].with_name("example_d.toml")).replace(modes=[table], chain=None)
+    valley = load(FILES[0].with_name("example_d.toml")).replace(modes=[table], chain=None)
     assert "not isolated points" in warnings(valley, build_modes(valley))[0]
     bowl = valley.replace(modes=[{**table, "formula": "(a - b)^2 + b^2"}])
     assert warnings(bowl, build_modes(bowl)) == []

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 from interpreting import interpreted
+from worlds import SCENARIOS
 
 import tracker
 from tracker.cli.list import first_comment
-from tracker.scenario import build_modes, refusals, warnings
+from tracker.runs.forecast import refusals
+from tracker.scenario import build_modes, warnings
 
-FOLDER = Path(__file__).parents[2] / "scenarios"
-FILES = sorted(FOLDER.glob("*.toml"))
+FILES = sorted(SCENARIOS.glob("*.toml"))
 SHORT = ["trials=2", "steps=12", "burn_in=2", "record_every=6", "sweep={}"]
 
 
@@ -54,6 +55,6 @@ def test_a_scenario_with_data_runs_from_any_folder(tmp_path: Path) -> None:
     before = Path.cwd()
     os.chdir(tmp_path)
     try:
-        assert tracker.load(os.path.relpath(FOLDER / "logistic_stream.toml")).files.keys() == {"breast_cancer.csv"}
+        assert tracker.load(os.path.relpath(SCENARIOS / "logistic_stream.toml")).files.keys() == {"breast_cancer.csv"}
     finally:
         os.chdir(before)

@@ -82,8 +82,8 @@ def limit(
 
         tracker limit scenarios/example_a.toml --path 0.5 --json
     """
-    from tracker.scenario import Limits, load
-    from tracker.scenario.forecast import search_refusals, what_is_searched
+    from tracker.runs.forecast import ResourceLimits, search_refusals, what_is_searched
+    from tracker.scenario import load
 
     ladder = None if epsilons is None else _numbers(epsilons)
     scenario = load(file, settings or (), plugins or ())
@@ -96,7 +96,7 @@ def limit(
         say(
             f"{what_is_searched(scenario)}, then the limit of {sampler or scenario.samplers[0].name} at several step sizes"
         )
-    if refused := search_refusals(scenario, Limits(**limits)):
+    if refused := search_refusals(scenario, ResourceLimits(**limits)):
         raise Refused(REFUSED, *refused)
     work = {} if max_work is None else {"max_work": max_work}
     with reporter(quiet=quiet) as progress:

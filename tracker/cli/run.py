@@ -42,7 +42,8 @@ def run(file: File, options: RunOptions) -> None:
         tracker run scenarios/swapping_wells.toml --resume
     """
     from tracker.runs import run as run_scenario
-    from tracker.scenario import Limits, build_modes, doubtful_targets, load, refusals, unstable_when_switched, warnings
+    from tracker.runs.forecast import ResourceLimits, refusals
+    from tracker.scenario import build_modes, doubtful_targets, load, unstable_when_switched, warnings
 
     if options.replace and options.resume:
         raise Refused(USAGE, "--replace begins anew, --resume continues: choose one")
@@ -51,7 +52,7 @@ def run(file: File, options: RunOptions) -> None:
         address = next(iter(scenario.sweep))
         line = f"sweep: this file asks for many runs; for one of them: --set sweep={{}} --set {address}=..."
         raise Refused(INVALID, line)
-    if refused := refusals(scenario, Limits(**options.limits)):
+    if refused := refusals(scenario, ResourceLimits(**options.limits)):
         raise Refused(REFUSED, *refused)
     for warning in warnings(scenario):
         say(f"warning: {warning}")

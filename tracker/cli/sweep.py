@@ -53,7 +53,8 @@ def sweep(
     """
     from tracker.runs import axes_of, points_of
     from tracker.runs import sweep as run_sweep
-    from tracker.scenario import Limits, load
+    from tracker.runs.forecast import ResourceLimits
+    from tracker.scenario import load
 
     if metric not in METRICS:
         raise Refused(USAGE, f"--metric: {metric!r} is none of {', '.join(METRICS)}")
@@ -62,7 +63,7 @@ def sweep(
     scenario = load(file, options.settings or (), options.plugins or ())
     _refuse_settings_of_axes(scenario, options.settings or ())
     points = points_of(scenario)
-    if refused := sweep_refusals(sweep_cost(points), points, Limits(**options.limits)):
+    if refused := sweep_refusals(sweep_cost(points), points, ResourceLimits(**options.limits)):
         raise Refused(REFUSED, *refused)
     if not options.json:
         print_points(points, axes_of(scenario))

@@ -11,8 +11,8 @@ from tracker.formatting import counted
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from tracker.runs.forecast import PredictedCost, ResourceLimits
     from tracker.runs.sweep_points import Point
-    from tracker.scenario import Limits, PredictedCost
 
 MOST_WARNINGS_SAID = 10
 MOST_SECONDS_OF_CHECKS = 1.0  # for the limits of costs that are not quadratic, which take some 10 ms a point
@@ -20,8 +20,7 @@ MOST_SECONDS_OF_CHECKS = 1.0  # for the limits of costs that are not quadratic, 
 
 def sweep_cost(points: Sequence[Point]) -> PredictedCost:
     """Return what all points cost together; they run one after another and write no page of their own, but the sweep does."""
-    from tracker.scenario import PredictedCost, predicted_cost
-    from tracker.scenario.forecast import PAGE_DISK, PAGE_MEMORY
+    from tracker.runs.forecast import PAGE_DISK, PAGE_MEMORY, PredictedCost, predicted_cost
 
     costs = [predicted_cost(point.scenario, page=False) for point in points]
     disk = sum(cost.disk for cost in costs) + PAGE_DISK
@@ -34,9 +33,9 @@ def sweep_cost(points: Sequence[Point]) -> PredictedCost:
     )
 
 
-def sweep_refusals(cost: PredictedCost, points: Sequence[Point], limits: Limits) -> list[str]:
+def sweep_refusals(cost: PredictedCost, points: Sequence[Point], limits: ResourceLimits) -> list[str]:
     """Return a line for each limit that the sweep would break: steps and disk of all points, memory of the largest."""
-    from tracker.scenario.forecast import broken_limits
+    from tracker.runs.forecast import broken_limits
 
     return broken_limits(cost, limits, counted(len(points), "point"))
 

@@ -17,7 +17,8 @@ from tracker.formatting import counted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tracker.scenario import Limits, Scenario
+    from tracker.runs.forecast import ResourceLimits
+    from tracker.scenario import Scenario
 
 MOST_ROWS = 300  # of samplers in modes: a table of thousands takes longer to print than to compute
 
@@ -42,24 +43,26 @@ def validate(
 
         tracker validate scenarios/example_a.toml --set 'samplers.*.epsilon=2' --json
     """
-    from tracker.scenario import Limits, load
-    from tracker.scenario.forecast import search_refusals, what_is_searched
+    from tracker.runs.forecast import ResourceLimits, search_refusals, what_is_searched
+    from tracker.scenario import load
 
     scenario = load(file, settings or (), plugins or ())
     say(f"{what_is_searched(scenario)}, then the stability of {counted(len(scenario.samplers), 'sampler')}")
-    limits = Limits(**limits_of(max_steps, max_memory, max_disk))
+    limits = ResourceLimits(**limits_of(max_steps, max_memory, max_disk))
     if beyond := search_refusals(scenario, limits):
         raise Refused(REFUSED, *beyond)
     _validate(scenario, limits, json)
 
 
-def _validate(scenario: Scenario, limits: Limits, json: bool) -> None:
-    from tracker.scenario import refusals, warnings
+def _validate(scenario: Scenario, limits: ResourceLimits, json: bool) -> None:
+    from tracker.runs.forecast import refusals
+    from tracker.scenario import stability_limits, warnings
     from tracker.scenario.builders import build_modes
 
     modes = build_modes(scenario)
-    cautions = warnings(scenario, modes)
-    facts = findings(scenario, modes)
+    stable = stability_limits(scenario, modes)
+    cautions = warnings(scenario, modes, stable)
+    facts = findings(scenario, modes, stable)
     refused = refusals(scenario, limits)
     if scenario.sweep:
         from tracker.runs import points_of
@@ -88,9 +91,10 @@ def _validate(scenario: Scenario, limits: Limits, json: bool) -> None:
         raise Refused(REFUSED, *refused)
 
 
-def findings(scenario: Any, modes: Sequence[Any]) -> dict[str, Any]:
+def findings(scenario: Any, modes: Sequence[Any], stable: Sequence[Any]) -> dict[str, Any]:
     """Return what can be said of a valid scenario before it runs."""
-    from tracker.scenario import predicted_cost, regimes, stability_limits, switched_systems
+    from tracker.runs.forecast import predicted_cost
+    from tracker.scenario import regimes, switched_systems
 
     about = {key: getattr(scenario, key) for key in ("name", "sha256", "seed", "trials", "steps", "dimension")}
     return {
@@ -106,14 +110,14 @@ def findings(scenario: Any, modes: Sequence[Any]) -> dict[str, Any]:
             for keys, mode in zip(scenario.modes, modes, strict=True)
         ],
         "regime": regimes(scenario),
-        "stability": [limit._asdict() for limit in stability_limits(scenario, modes)],
+        "stability": [limit._asdict() for limit in stable],
         "switched": [row._asdict() for row in switched_systems(scenario)],
         "predicted": predicted_cost(scenario)._asdict(),
     }
 
 
 def _print(facts: Mapping[str, Any]) -> None:
-    from tracker.scenario.forecast import size
+    from tracker.runs.forecast import show_bytes
 
     screen, about, cost = console(), facts["scenario"], facts["predicted"]
     screen.print(Text(f"{about['name']}: valid; dimension {about['dimension']}, {size_of(about)}"))
@@ -141,7 +145,7 @@ def _print(facts: Mapping[str, Any]) -> None:
     screen.print(
         Text(
             f"{_what(facts)}: {cost['steps']:.3g} steps, {duration(cost['seconds'])} or so on one core, "
-            f"{size(cost['memory'])} of memory, {size(cost['disk'])} on disk ({size(cost['disk_running'])} while it runs)"
+            f"{show_bytes(cost['memory'])} of memory, {show_bytes(cost['disk'])} on disk ({show_bytes(cost['disk_running'])} while it runs)"
         )
     )
 

@@ -9,8 +9,8 @@ import numpy as np
 from tracker.convergence import extrapolation, implementation_verdict, order, order_only, sentences
 from tracker.convergence.adaptive_findings import Triple, has_path, triple
 from tracker.convergence.statistics import Panel, Statistic
-from tracker.convergence.trials import Engine
-from tracker.convergence.verdict import Distances, Observable, Order, Verdict
+from tracker.convergence.trials import RungTrials
+from tracker.convergence.verdict import Observable, Order
 from tracker.scenario import ScenarioError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tracker.convergence.check_request import Request
     from tracker.convergence.extrapolation import Judged
     from tracker.convergence.step_ladder import Ladder
-    from tracker.convergence.verdict import Word
+    from tracker.convergence.verdict import Verdict, Word
 
 
 AGREEMENT = 1e-9  # of two codes of one deterministic recursion, relative
@@ -48,13 +48,11 @@ def _against_the_path(rungs: Ladder, request: Request) -> Verdict:
     judged = _limit(rungs, found, delta, trials, random=random)
     errors = found.algorithm - found.limit
     observables = tuple(
-        Observable(
-            name=name,
-            limit=float(found.limit[j]),
-            algorithm=tuple(found.algorithm[:, j].tolist()),
-            stderr=tuple(found.stderr[:, j].tolist()),
-            error=tuple(errors[:, j].tolist()),
-            error_stderr=tuple(found.stderr[:, j].tolist()),
+        Observable.over_ladder(
+            name,
+            found.limit[j],
+            found.algorithm[:, j],
+            found.stderr[:, j],
             scale=float(found.scale[j]),
             intercept=float(judged.discrepancy[j]),
             order=_slope(rungs, errors[:, j], found.stderr[:, j], float(found.scale[j])),
@@ -73,30 +71,22 @@ def _against_the_path(rungs: Ladder, request: Request) -> Verdict:
         note = (
             "1/epsilon is not whole, so the recursion was not computed a second time: the implementation is not judged"
         )
-    return sentences.with_statements(
-        Verdict(
-            scenario=rungs.scenario.name,
-            sampler=rungs.sampler,
-            ratio=rungs.ratio,
-            regime="switched",
-            horizon=rungs.horizon,
-            reference="diffusion",
-            epsilons=rungs.epsilons,
-            observables=observables,
-            order=total,
-            distances=Distances(),
-            limit_verdict=judged.verdict,
-            implementation_verdict=engine,
-            resolution=delta,
-            resolution_reached=judged.reached,
-            deterministic=True,
-            trials=trials if random else 1,
-            simulated=rungs.epsilons,
-            trials_needed=judged.needed,
-            largest_z=judged.largest_z,
-            notes=(note,) if engine == "unavailable" else (),
-        ),
+    return sentences.verdict_of(
+        rungs,
+        delta,
         len(found.names),
+        observables=observables,
+        order=total,
+        limit_verdict=judged.verdict,
+        implementation_verdict=engine,
+        resolution_reached=judged.reached,
+        deterministic=True,
+        alphas=(),
+        trials=trials if random else 1,
+        simulated=rungs.epsilons,
+        trials_needed=judged.needed,
+        largest_z=judged.largest_z,
+        notes=(note,) if engine == "unavailable" else (),
     )
 
 
@@ -127,39 +117,21 @@ def _means_only(rungs: Ladder, request: Request) -> Verdict:
         tuple(mode.name for mode in rungs.scenario.modes),
     )
     every = list(range(len(rungs.steps)))
-    engine = Engine(rungs, panel, trials, every, request.tell, request.workers, request.max_steps)
+    engine = RungTrials(rungs, panel, trials, every, request.tell, request.workers, request.max_steps)
     tallies = [engine.run(rung) for rung in every]
     observables = tuple(
-        Observable(
-            name=name,
-            limit=None,
-            algorithm=tuple(float(t.mean[j]) for t in tallies),
-            stderr=tuple(float(t.stderr[j]) for t in tallies),
-            error=(None,) * len(tallies),
-            tested=False,
+        Observable.over_ladder(
+            name, None, np.array([t.mean[j] for t in tallies]), np.array([t.stderr[j] for t in tallies]), tested=False
         )
         for j, name in enumerate(panel.names)
     )
     reason = f"limit not validated: no law of the limit of a {rungs.keys.kind} sampler is known here, by theory or by coupling"
-    return sentences.with_statements(
-        Verdict(
-            scenario=rungs.scenario.name,
-            sampler=rungs.sampler,
-            ratio=rungs.ratio,
-            regime="switched",
-            horizon=rungs.horizon,
-            reference="diffusion",
-            epsilons=rungs.epsilons,
-            observables=observables,
-            order=Order(),
-            distances=Distances(),
-            limit_verdict="unavailable",
-            implementation_verdict="unavailable",
-            resolution=request.resolution,
-            alphas=tuple(rungs.alpha(rung) for rung in every),
-            trials=trials,
-            simulated=rungs.epsilons,
-            notes=(reason, f"the implementation is not judged: {implementation_verdict.watch(rungs).reason}"),
-        ),
+    return sentences.verdict_of(
+        rungs,
+        request.resolution,
         0,
+        observables=observables,
+        trials=trials,
+        simulated=rungs.epsilons,
+        notes=(reason, f"the implementation is not judged: {implementation_verdict.watch(rungs).reason}"),
     )

@@ -8,7 +8,7 @@ from tracker.convergence import extrapolation
 from tracker.convergence.check_request import TooManySteps
 from tracker.convergence.order_only import affordable
 from tracker.limits.coupled_levels import LIMIT_CELLS
-from tracker.scenario.forecast import Limits, size
+from tracker.runs.forecast import ResourceLimits, show_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,10 +55,10 @@ def plan(rungs: Ladder, request: Request) -> str:
 
 
 def _refuse_large_moments(N: int, X: int) -> None:
-    need, most = float(BYTES_PER_ENTRY) * 2 * X * N**3, Limits().max_memory
+    need, most = float(BYTES_PER_ENTRY) * 2 * X * N**3, ResourceLimits().max_memory
     if need > most:
         raise TooManySteps(
-            f"memory: about {size(need)} for the moments of {N} coordinates in {X} modes is more than {size(most)}"
+            f"memory: about {show_bytes(need)} for the moments of {N} coordinates in {X} modes is more than {show_bytes(most)}"
         )
 
 

@@ -20,12 +20,13 @@ from tracker.convergence import (
     three_limits,
 )
 from tracker.convergence.check_request import MOST_STEPS, Request
-from tracker.convergence.exact_values import Exact, OutOfReach, exact_values
+from tracker.convergence.exact_values import Exact, exact_values
 from tracker.convergence.law_bounds import bounds, law_distances, law_gap
 from tracker.convergence.rare_events import set_aside
-from tracker.convergence.trials import Engine, Tally
+from tracker.convergence.trials import RungTrials, Tally
 from tracker.convergence.verdict import Distances, Observable, Order, Verdict
 from tracker.limits.density_means import MOST_PRODUCTS
+from tracker.limits.scope import OutOfScope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,7 +112,7 @@ def check_limit(
         return epsilon_path.check(rungs, request)
     try:
         exact = exact_values(rungs, request.note, delta, max_work)
-    except OutOfReach as reason:
+    except OutOfScope as reason:
         return order_only.check(rungs, request, str(reason))
     return _judged(rungs, exact, request)
 
@@ -145,7 +146,7 @@ def _judged(rungs: Ladder, exact: Exact, request: Request) -> Verdict:
         if exact.law is not None and rungs.scenario.dimension == 1
         else [0]
     )
-    engine = Engine(rungs, exact.panel, count, wanted, request.tell, request.workers, request.max_steps)
+    engine = RungTrials(rungs, exact.panel, count, wanted, request.tell, request.workers, request.max_steps)
     done = _Trials({rung: engine.run(rung, None if rung else watched.law) for rung in wanted}, every)
     tested = len(exact.panel.tested)
     scale = np.sqrt(np.diag(done.tallies[0].covariance))
@@ -162,34 +163,26 @@ def _judged(rungs: Ladder, exact: Exact, request: Request) -> Verdict:
     found = bounds(done.tallies[last], exact, rungs.epsilons[-1], delta) if last in done.tallies else ()
     limit, own = _with_bounds(limit, own, found, every=every)
     far, rates, more = _regime(rungs, exact, done, request)
-    return sentences.with_statements(
-        Verdict(
-            scenario=rungs.scenario.name,
-            sampler=rungs.sampler,
-            ratio=rungs.ratio,
-            regime="switched",
-            horizon=rungs.horizon,
-            reference=exact.reference,
-            epsilons=rungs.epsilons,
-            observables=_observables(rungs, exact, done, limit, scale),
-            order=total,
-            distances=far,
-            limit_verdict=limit.verdict,
-            resolution=delta,
-            resolution_reached=limit.reached,
-            alphas=tuple(rungs.alpha(rung) for rung in range(last + 1)),
-            trials=count,
-            simulated=tuple(rungs.epsilons[rung] for rung in wanted),
-            trials_needed=max(filter(None, (limit.needed, own.needed)), default=None),
-            largest_z=limit.largest_z,
-            rates=rates,
-            laws=law_distances(exact, rungs.epsilons),
-            bounds=found,
-            law_gap=law_gap(done.tallies[last], exact) if last in done.tallies else None,
-            notes=(*notes, *more, *own.notes, *_simulated(exact)),
-            **own.fields(),
-        ),
+    return sentences.verdict_of(
+        rungs,
+        delta,
         tested,
+        own,
+        reference=exact.reference,
+        observables=_observables(rungs, exact, done, limit, scale),
+        order=total,
+        distances=far,
+        limit_verdict=limit.verdict,
+        resolution_reached=limit.reached,
+        trials=count,
+        simulated=tuple(rungs.epsilons[rung] for rung in wanted),
+        trials_needed=max(filter(None, (limit.needed, own.needed)), default=None),
+        largest_z=limit.largest_z,
+        rates=rates,
+        laws=law_distances(exact, rungs.epsilons),
+        bounds=found,
+        law_gap=law_gap(done.tallies[last], exact) if last in done.tallies else None,
+        notes=(*notes, *more, *own.notes, *_simulated(exact)),
     )
 
 
@@ -223,14 +216,12 @@ def _observables(rungs: Ladder, exact: Exact, done: _Trials, limit: Judged, scal
         truth = None if exact.algorithm is None else (exact.algorithm - exact.limit)[:, j]
         in_test = j < tested
         found.append(
-            Observable(
-                name=name,
-                limit=float(exact.limit[j]),
-                algorithm=tuple(values[:, j].tolist()),
-                stderr=tuple(stderr[:, j].tolist()),
-                error=tuple(errors[:, j].tolist()),
-                error_stderr=tuple(stderr[:, j].tolist()),
-                exact_error=None if truth is None else tuple(truth.tolist()),
+            Observable.over_ladder(
+                name,
+                exact.limit[j],
+                values[:, j],
+                stderr[:, j],
+                exact_error=truth,
                 tested=in_test,
                 scale=float(scale[j]),
                 intercept=float(limit.discrepancy[j]) if in_test else None,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tracker.convergence import extrapolation, implementation_verdict, order, sentences, three_limits
-from tracker.convergence.trials import Engine
-from tracker.convergence.verdict import Observable, Order, Verdict
+from tracker.convergence.trials import RungTrials
+from tracker.convergence.verdict import Observable
 from tracker.scenario import ScenarioError
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tracker.convergence.check_request import Request
     from tracker.convergence.step_ladder import Ladder
     from tracker.convergence.three_limits import Three
+    from tracker.convergence.verdict import Verdict
 
 
 def check(rungs: Ladder, request: Request) -> Verdict:
@@ -31,7 +32,7 @@ def check(rungs: Ladder, request: Request) -> Verdict:
     panel = three_limits.total_panel(rungs.scenario.dimension, tuple(mode.name for mode in rungs.scenario.modes))
     watched = implementation_verdict.watch(rungs)
     count = request.trials or watched.trials(delta, len(panel.tested))
-    tally = Engine(rungs, panel, count, [0], request.tell, request.workers, request.max_steps).run(0, watched.law)
+    tally = RungTrials(rungs, panel, count, [0], request.tell, request.workers, request.max_steps).run(0, watched.law)
     scale = np.sqrt(np.diag(tally.covariance))
     h = np.array(rungs.epsilons) ** power
     judged = extrapolation.limit_from_exact(h.tolist(), own, limit, scale, delta, len(panel.tested))
@@ -41,31 +42,25 @@ def check(rungs: Ladder, request: Request) -> Verdict:
     nearest = min((d, n) for n, d in ((n, far[n]) for n in three_limits.NAMES) if d is not None)[1]
     if verdict == "confirmed" and nearest != name:
         verdict = "inconclusive"  # another limit is nearer at the smallest step: no name without the distance
-    return sentences.with_statements(
-        Verdict(
-            scenario=rungs.scenario.name,
-            sampler=rungs.sampler,
-            ratio=rungs.alpha(len(rungs.steps) - 1) / rungs.epsilons[-1],
-            regime=name,
-            horizon=rungs.horizon,
-            reference="moments" if reference == "moments" else "density",
-            epsilons=rungs.epsilons,
-            observables=_observables(rungs, panel.names, own, limit, scale, judged.discrepancy, power),
-            order=order.overall_exact(rungs.epsilons, own - limit, scale, power=power),
-            distances=far,
-            limit_verdict=verdict,
-            resolution=delta,
-            resolution_reached=judged.reached,
-            path=rungs.path,
-            alphas=tuple(rungs.alpha(rung) for rung in range(len(rungs.steps))),
-            trials=count,
-            simulated=rungs.epsilons[:1],
-            trials_needed=engine.needed,
-            rates=rates,
-            notes=(*_nearer(rungs, name, nearest), *three_limits.left_out(why_not), *engine.notes),
-            **engine.fields(),
-        ),
+    return sentences.verdict_of(
+        rungs,
+        delta,
         len(panel.tested),
+        engine,
+        ratio=rungs.alpha(len(rungs.steps) - 1) / rungs.epsilons[-1],
+        regime=name,
+        reference=reference,
+        observables=_observables(rungs, panel.names, own, limit, scale, judged.discrepancy, power),
+        order=order.overall_exact(rungs.epsilons, own - limit, scale, power=power),
+        distances=far,
+        limit_verdict=verdict,
+        resolution_reached=judged.reached,
+        path=rungs.path,
+        trials=count,
+        simulated=rungs.epsilons[:1],
+        trials_needed=engine.needed,
+        rates=rates,
+        notes=(*_nearer(rungs, name, nearest), *three_limits.left_out(why_not), *engine.notes),
     )
 
 
@@ -95,20 +90,17 @@ def _exact(rungs: Ladder, tell: Callable[[str], None], work: float) -> tuple[Thr
 def _observables(
     rungs: Ladder, names: tuple[str, ...], own: Array, limit: Array, scale: Array, intercept: Array, power: float
 ) -> tuple[Observable, ...]:
-    found = []
-    for j, name in enumerate(names):
-        error = own[:, j] - limit[j]
-        slope: Order | None = order.exact_order(rungs.epsilons, error, float(abs(limit[j]) + scale[j]), power=power)
-        found.append(
-            Observable(
-                name=name,
-                limit=float(limit[j]),
-                algorithm=tuple(own[:, j].tolist()),
-                stderr=(0.0,) * len(own),
-                error=tuple(error.tolist()),
-                scale=float(scale[j]),
-                intercept=float(intercept[j]),
-                order=slope,
-            )
+    sizes = np.abs(limit) + scale
+    return tuple(
+        Observable.over_ladder(
+            name,
+            limit[j],
+            own[:, j],
+            np.zeros(len(own)),
+            error_stderr=(),
+            scale=float(scale[j]),
+            intercept=float(intercept[j]),
+            order=order.exact_order(rungs.epsilons, own[:, j] - limit[j], float(sizes[j]), power=power),
         )
-    return tuple(found)
+        for j, name in enumerate(names)
+    )

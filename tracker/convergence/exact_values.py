@@ -17,6 +17,7 @@ from tracker.limits.density_means import (
     density_for_means,
     refuse_algorithm_density,
 )
+from tracker.limits.scope import OutOfScope, refusal_of
 from tracker.limits.spectral import TooMuchWork
 from tracker.scenario import initial_law
 
@@ -62,10 +63,6 @@ class Exact:
         return self.laws[-1] if self.algorithm is not None and self.laws else None
 
 
-class OutOfReach(ValueError):
-    """No independent law of the limit; the message says why."""
-
-
 def exact_values(
     ladder: Ladder, tell: Callable[[str], None], resolution: float = 0.05, work: float = MOST_PRODUCTS
 ) -> Exact:
@@ -73,17 +70,17 @@ def exact_values(
 
     Raises
     ------
-    OutOfReach
+    OutOfScope
         Where neither is possible.
     """
     if ladder.scenario.quadratic:
         try:
             return _by_moments(ladder)
         except ValueError as error:
-            raise OutOfReach(str(error)) from error
+            raise refusal_of(error) from error
     if ladder.scenario.dimension > 2:
         N = ladder.scenario.dimension
-        raise OutOfReach(f"costs that are not quadratic have an exact law here for N = 1 and 2 only, and N = {N}")
+        raise OutOfScope(f"costs that are not quadratic have an exact law here for N = 1 and 2 only, and N = {N}")
     return _by_density(ladder, tell, resolution, work)
 
 
@@ -168,7 +165,7 @@ def limit_law(
 
     Raises
     ------
-    OutOfReach
+    OutOfScope
         If there is no such law, it does not fit into a box, or it is too much work.
     """
     allowed = resolution * AGREEMENT[scenario.dimension]
@@ -179,9 +176,9 @@ def limit_law(
             scenario, sampler, times, lambda fine, coarse: _apart(panel, fine, coarse), allowed, work
         )
     except TooMuchWork as error:
-        raise OutOfReach(f"{error}; --max-work allows more") from error
+        raise OutOfScope(f"{error}; --max-work allows more") from error
     except ValueError as error:
-        raise OutOfReach(str(error)) from error
+        raise refusal_of(error) from error
 
 
 def _apart(panel: Panel, fine: Law, coarse: Law) -> float:

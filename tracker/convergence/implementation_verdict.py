@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tracker.convergence import extrapolation
 from tracker.convergence.extrapolation import LEVEL, RARE
-from tracker.convergence.residuals import NoLaw, StepLaw, step_law
+from tracker.convergence.residuals import StepLaw, step_law
 from tracker.convergence.step_tests import RATE, Steps, judge_steps
 from tracker.convergence.verdict import Sees
+from tracker.limits.scope import OutOfScope
 
 if TYPE_CHECKING:
     from tracker.array_types import Array
@@ -71,7 +72,7 @@ def watch(ladder: Ladder) -> Watched:
     """Return the law of a step at the largest epsilon, or the reason why single steps are not judged."""
     try:
         return Watched(step_law(ladder))
-    except NoLaw as reason:
+    except OutOfScope as reason:
         return Watched(None, str(reason))
 
 

@@ -19,8 +19,8 @@ from tracker.convergence.exact_values import algorithm_laws, stay_algorithm
 from tracker.convergence.implementation_verdict import Implementation
 from tracker.convergence.statistics import Panel, Statistic, density_panel, of_law
 from tracker.convergence.step_ladder import LEAST_RUNGS
-from tracker.convergence.trials import Engine
-from tracker.convergence.verdict import Distances, Observable, Order, Verdict
+from tracker.convergence.trials import RungTrials
+from tracker.convergence.verdict import Observable, Order
 from tracker.limits.coupled_levels import LIMIT_CELLS, coupled_together
 from tracker.limits.drift_field import NUMBERS, numbers_of
 from tracker.scenario import ScenarioError
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tracker.array_types import Array
     from tracker.convergence.check_request import Request
     from tracker.convergence.step_ladder import Ladder
+    from tracker.convergence.verdict import Verdict
 
 
 TRIALS = 4000  # for each level, at most
@@ -70,6 +71,8 @@ def of_triple(N: int) -> list[Functional]:
 
     first = range(min(N, MOST_COORDINATES))
     found = [Functional(f"E[theta_{a + 1}]", entry(0, a)) for a in first]
+    if N == 1:  # there are no pairs, and S = 0
+        return found
     found += [Functional(f"E[D(2,1)_{a + 1}]", entry(1, 0, a)) for a in first]
     return [*found, Functional("E[S(2,1)]", entry(2, 1, 0))]
 
@@ -98,28 +101,17 @@ def check(rungs: Ladder, request: Request, reason: str) -> Verdict:
     if noise == "left out":
         notes.append("the gradient noise of costs with data is left out of the coupled paths; it vanishes in the limit")
     sharpest = min((o.order for o in observables if o.order is not None), key=_width, default=Order())
-    return sentences.with_statements(
-        Verdict(
-            scenario=rungs.scenario.name,
-            sampler=rungs.sampler,
-            ratio=rungs.ratio,
-            regime="switched",
-            horizon=rungs.horizon,
-            reference="diffusion",
-            epsilons=rungs.epsilons,
-            observables=tuple(observables),
-            order=sharpest,
-            distances=Distances(),
-            limit_verdict="unavailable",
-            resolution=request.resolution,
-            alphas=tuple(rungs.alpha(rung) for rung in range(len(rungs.steps))),
-            trials=trials or count,
-            simulated=rungs.epsilons,
-            trials_needed=judged.needed,
-            notes=tuple(notes),
-            **judged.fields(),
-        ),
+    return sentences.verdict_of(
+        rungs,
+        request.resolution,
         size,
+        judged,
+        observables=tuple(observables),
+        order=sharpest,
+        trials=trials or count,
+        simulated=rungs.epsilons,
+        trials_needed=judged.needed,
+        notes=tuple(notes),
     )
 
 
@@ -164,15 +156,14 @@ def _observable(rungs: Ladder, name: str, found: Any) -> Observable:
     mean, stderr = found.mean[0], found.stderr[0]
     value, last = found.value[0], len(found.levels) - 1
     slope = order.sampled_order(rungs.epsilons, mean, stderr, None)
-    return Observable(
-        name=name,
-        limit=float(value[last] - mean[last]),
-        algorithm=tuple(value.tolist()),
-        stderr=tuple(found.value_stderr[0].tolist()),
-        error=tuple(mean.tolist()),
-        error_stderr=tuple(stderr.tolist()),
+    return Observable.over_ladder(
+        name,
+        value[last] - mean[last],
+        value,
+        found.value_stderr[0],
+        error=mean,
+        error_stderr=stderr,
         tested=False,
-        intercept=None,
         order=slope,
     )
 
@@ -193,7 +184,7 @@ def _implementation(rungs: Ladder, request: Request) -> tuple[Implementation, in
         panel = Panel((), (Statistic("mean"),), names)  # nothing is tested: only the steps are
     tested = len(panel.tested)
     count = request.trials or watched.trials(request.resolution, tested)
-    engine = Engine(rungs, panel, count, [0], request.tell, request.workers, request.max_steps)
+    engine = RungTrials(rungs, panel, count, [0], request.tell, request.workers, request.max_steps)
     tally = engine.run(0, watched.law)
     return implementation_verdict.judge(tally, exact, tested, request.resolution, watched, why_not), tested, count
 

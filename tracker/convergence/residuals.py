@@ -23,6 +23,7 @@ import numpy as np
 
 from tracker.chain import age_edges, exit_probability
 from tracker.limits.drift_field import Field, read_field
+from tracker.limits.scope import OutOfScope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,10 +39,6 @@ MEDIAN = 0.6744897501960817  # of |N(0, 1)|
 FEATURES = 8  # coordinates of theta against which residuals are held
 MOST_FLOATS = 5e7  # of the path of one trial
 LEFT, AGAINST, STARTED, SIZE = range(4)  # entries of Sums.extremes
-
-
-class NoLaw(ValueError):
-    """The law of a step is not known; the message says why."""
 
 
 class Whitening(NamedTuple):
@@ -119,26 +116,28 @@ def step_law(ladder: Ladder, rung: int = 0) -> StepLaw:
 
     Raises
     ------
-    NoLaw
+    OutOfScope
         For a sampler that is not of this form, noise that comes from data, and paths too long to be looked at step by step.
     """
     keys, scenario = ladder.keys, ladder.at(rung)
     if keys.adapts:
-        raise NoLaw(
+        raise OutOfScope(
             f"a {keys.kind} sampler moves {keys.adapts}, so the law of its next step is not that of theta and the mode alone"
         )
     if not keys.euler:
-        raise NoLaw(f"the law of a step is not known for the kind {keys.kind}")
+        raise OutOfScope(f"the law of a step is not known for the kind {keys.kind}")
     if path_floats(scenario) > MOST_FLOATS:
-        raise NoLaw(f"{scenario.steps} steps in {scenario.dimension} dimensions are too many to be kept one by one")
-    field = read_field(scenario, ladder.sampler, "residuals", "no law of a step is known")
+        raise OutOfScope(
+            f"{scenario.steps} steps in {scenario.dimension} dimensions are too many to be kept one by one"
+        )
+    field = read_field(scenario, ladder.sampler)
     N, epsilon = scenario.dimension, field.epsilon
     given = 2.0 * epsilon / field.beta * np.eye(N)
     noise, injected = [], []
     for i, name in enumerate(field.names):
         Sigma = field.gradient_covariance(i)
         if Sigma is None:
-            raise NoLaw(
+            raise OutOfScope(
                 f"the gradient noise of mode {name!r} comes from data and is not Gaussian with a known covariance"
             )
         found = whitening(given + epsilon**2 * field.M @ Sigma @ field.M.T)

@@ -1,16 +1,18 @@
-"""Write a verdict in sentences."""
+"""Make the verdict of a check, and write it in sentences."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tracker.convergence.three_limits import NAMES, approach
+from tracker.convergence.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tracker.convergence.verdict import Verdict
+    from tracker.convergence.implementation_verdict import Implementation
+    from tracker.convergence.step_ladder import Ladder
 
 REFERENCES = {
     "moments": "exact moments",
@@ -20,8 +22,27 @@ REFERENCES = {
 }
 
 
-def with_statements(verdict: Verdict, tested: int) -> Verdict:
-    """Return the verdict with its sentences; ``tested``: how many statistics were."""
+def verdict_of(
+    rungs: Ladder, resolution: float, tested: int, engine: Implementation | None = None, **found: Any
+) -> Verdict:
+    """Return the verdict of a check of ``rungs``, with its sentences; ``tested`` : how many statistics were.
+
+    ``found`` are fields of a ``Verdict``; ``engine`` gives those of the implementation.
+    """
+    facts = {
+        "ratio": rungs.ratio,
+        "alphas": tuple(rungs.alpha(rung) for rung in range(len(rungs.steps))),
+        **({} if engine is None else engine.fields()),
+        **found,
+    }
+    verdict = Verdict(
+        scenario=rungs.scenario.name,
+        sampler=rungs.sampler,
+        horizon=rungs.horizon,
+        epsilons=rungs.epsilons,
+        resolution=resolution,
+        **facts,
+    )
     return replace(verdict, statements=tuple(_sentences(verdict, tested)))
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tracker.limits.scope import OutOfScope, refuse_random_skew, sampler_keys, world_refusals
 from tracker.scenario import ScenarioError, build_modes, stability_limits
 
 if TYPE_CHECKING:
@@ -106,13 +107,13 @@ def build(
     ValueError
         For an argument that makes no sense; the message names it.
     """
-    _refuse(scenario)
-    keys: Any = _chosen(scenario, sampler)
-    if getattr(keys, "skew", None) == "random":
-        drawn = (
-            'skew = "random" is drawn for each trial, so there is no one limit: give a matrix, e.g. one that was drawn'
-        )
-        raise ScenarioError([f'samplers "{keys.name}": {drawn}'])
+    if refusals := world_refusals(scenario):
+        raise ScenarioError(map(str, refusals))
+    keys: Any = scenario.samplers[0] if sampler is None else sampler_keys(scenario, sampler)
+    try:
+        refuse_random_skew(keys)
+    except OutOfScope as refusal:
+        raise ScenarioError([str(refusal)]) from refusal
     if path is not None and not (math.isfinite(path) and path > 0.0):
         raise ValueError(f"path: {path} must be a finite number above 0; alpha = epsilon^path")
     if path is not None and (scenario.chain is None or len(scenario.modes) == 1):
@@ -140,31 +141,6 @@ def build(
     ladder = Ladder(alone, keys.name, float(horizon), counts, path)
     _refuse_fast_chain(ladder)
     return ladder
-
-
-def _refuse(scenario: Scenario) -> None:
-    problems = []
-    if scenario.sweep:
-        problems.append(
-            "sweep: this file stands for many scenarios, and a limit belongs to one: set its values with --set"
-        )
-    if scenario.schedule is not None:
-        problems.append(
-            "schedule: switches at known steps are no Markov chain, whose limit is checked here: give a [chain]"
-        )
-    if scenario.interventions:
-        problems.append("interventions: theory knows none, so there is no limit to compare with: leave them out")
-    if problems:
-        raise ScenarioError(problems)
-
-
-def _chosen(scenario: Scenario, sampler: str | None) -> Any:
-    if sampler is None:
-        return scenario.samplers[0]
-    for keys in scenario.samplers:
-        if keys.name == sampler:
-            return keys
-    raise ValueError(f"sampler: {sampler!r} is none of the scenario's: {', '.join(k.name for k in scenario.samplers)}")
 
 
 def _largest(scenario: Scenario, keys: Any, path: float | None) -> float:

@@ -17,10 +17,11 @@ import numpy as np
 
 from tracker import limits
 from tracker.chain import stationary_law
-from tracker.convergence.exact_values import OutOfReach, algorithm_laws, limit_law
+from tracker.convergence.exact_values import algorithm_laws, limit_law
 from tracker.convergence.statistics import Panel, Statistic, of_law
 from tracker.convergence.verdict import Distances
 from tracker.limits.density_means import MOST_PRODUCTS
+from tracker.limits.scope import OutOfScope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,7 +104,7 @@ def density_limits(
         tell(f"computing the {which} limit")
         try:
             law = limit_law(changed, name, [ladder.horizon], panel, work=work, precise=known is None)
-        except OutOfReach as reason:
+        except OutOfScope as reason:
             why_not[which] = str(reason)
             return None
         return of_law(panel, law, np.zeros(0))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import threading
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,9 +11,11 @@ from tracker.convergence.check_request import MOST_STEPS, TooManySteps
 from tracker.convergence.residuals import StepLaw, Sums, gather, joined, path_floats
 from tracker.convergence.statistics import Panel, Sample, evaluate
 from tracker.engine import simulate
+from tracker.runs.executors import Threads
+from tracker.runs.workers import Task
 
 if TYPE_CHECKING:
-    from tracker.array_types import Array, Integers
+    from tracker.array_types import Array, Arrays, Integers
     from tracker.convergence.check_request import Progress
     from tracker.convergence.step_ladder import Ladder
     from tracker.scenario import Scenario
@@ -58,7 +57,7 @@ def rung_seed(seed: int, rung: int) -> int:
     return int(words[0] >> np.uint64(1))
 
 
-class Engine:
+class RungTrials:
     """Simulates rungs of a ladder and tells how far it is."""
 
     def __init__(
@@ -78,9 +77,9 @@ class Engine:
                 f"trials: {trials} trials x {sum(ladder.steps[rung] for rung in rungs)} steps = {self.total:.3g} steps are "
                 f"more than {max_steps:.3g}; raise it with --max-steps, or ask for fewer --trials or a larger --resolution"
             )
-        self._done, self._lock, self._stop = 0.0, threading.Lock(), threading.Event()
+        self._done = 0.0
         self._tell = progress or (lambda *_: None)
-        self._workers = workers or os.cpu_count() or 1
+        self._workers = workers
 
     def run(self, rung: int, watched: StepLaw | None = None) -> Tally:
         """Return the tally of a rung; with the law of a step every step is watched. The paths are the same."""
@@ -91,45 +90,40 @@ class Engine:
         size = min(SHARD, simulate.most_trials(problem))
         if watched is not None:
             size = min(size, max(2, WATCHED_FLOATS // path_floats(scenario)))
-        shards = [range(first, min(first + size, self.trials)) for first in range(0, self.trials, size)]
-        minima = np.array([mode.minimisers[0] for mode in problem.modes])
-        tallies = []
+        firsts = range(0, self.trials, size)
+        tasks = [Task(n, first, min(first + size, self.trials), None) for n, first in enumerate(firsts)]
+        tallies: list[Tally] = []
         # BLAS on one thread: trials are what runs in parallel, and sums must not depend on the number of threads
-        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(self._workers) as pool:
-            waiting: list[Future[Tally]] = []
+        with threadpool_limits(1, user_api="blas"):
+            pool = Threads(problem, self._workers, then=lambda done: self._tally(problem, done.arrays, watched))
             try:
-                waiting = [pool.submit(self._shard, problem, shard, minima, watched) for shard in shards]
-                for future in waiting:  # in the order of trials, so that sums do not depend on who finishes first
+                # in the order of trials, so that sums do not depend on who finishes first
+                for future in [pool.submit(task) for task in tasks]:
                     tallies.append(future.result())
-                    self._tell(self._done, self.total, f"simulating epsilon = {self.ladder.epsilons[rung]:g}")
-            except BaseException:
-                self._stop.set()
-                for future in waiting:
-                    future.cancel()
-                raise
+                    done = self._done + sum(pool.steps(task.shard) for task in tasks)
+                    self._tell(done, self.total, f"simulating epsilon = {self.ladder.epsilons[rung]:g}")
+            finally:
+                pool.close(at_once=len(tallies) < len(tasks))
+        self._done += float(self.trials) * self.ladder.steps[rung]
         return _joined(tallies)
 
-    def _shard(self, problem: Any, trials: range, minima: Array, watched: StepLaw | None) -> Tally:
-        arrays, _ = simulate.simulate(problem, trials, self._count, self._stop.is_set)
+    def _tally(self, problem: Any, arrays: Arrays, watched: StepLaw | None) -> Tally:
         lost = int(np.sum(arrays["diverged"] >= 0))
         if lost:
             epsilon = problem.scenario.samplers[0].epsilon
             raise Diverged(
-                f"epsilons: at {epsilon:g} {lost} of {len(trials)} trials ran away, so their mean says nothing: "
+                f"epsilons: at {epsilon:g} {lost} of {len(arrays['trial'])} trials ran away, so their mean says nothing: "
                 "begin with a smaller epsilon"
             )
         theta, mode = arrays["theta"][:, 0], arrays["mode"].astype(np.int64)
         half = -2 if watched is None else problem.layout.steps // 2 if self.ladder.halves else 0
+        minima = np.array([mode.minimisers[0] for mode in problem.modes])
         values = evaluate(self.panel, Sample(theta[:, -1], mode[:, -1], theta[:, half], mode[:, half]), minima)
         mean = values.mean(axis=0)
         centred = values - mean
         kept = theta[:, -1, 0] if theta.shape[2] == 1 else np.zeros(0)
         steps = None if watched is None else gather(watched, theta, mode)
         return Tally(len(values), mean, centred.T @ centred, kept, mode[:, -1] if kept.size else mode[:0, -1], steps)
-
-    def _count(self, steps: float) -> None:
-        with self._lock:
-            self._done += steps
 
 
 def built(scenario: Scenario) -> Any:

@@ -7,9 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, is_dataclass
 from html import escape
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
 
 from tracker.jsonable import jsonable
+
+if TYPE_CHECKING:
+    from tracker.array_types import Array
 
 Word = Literal["confirmed", "rejected", "inconclusive", "unavailable"]
 Reference = Literal["moments", "density", "diffusion"]
@@ -71,6 +76,22 @@ class Observable(Fields):
     intercept: float | None = None
     intercept_stderr: float | None = None
     order: Order | None = None
+
+    @classmethod
+    def over_ladder(cls, name: str, limit: float | None, values: Array, stderr: Array, **more: Any) -> Self:
+        """Return the expectation with these ``values`` at each epsilon; the error, if not given, is as certain as the value."""
+        if limit is None:
+            more["error"] = (None,) * len(values)
+        else:
+            more = {"error": values - limit, "error_stderr": stderr, **more}
+        lists = {key: tuple(value.tolist()) for key, value in more.items() if isinstance(value, np.ndarray)}
+        return cls(
+            name=name,
+            limit=None if limit is None else float(limit),
+            algorithm=tuple(values.tolist()),
+            stderr=tuple(stderr.tolist()),
+            **{**more, **lists},
+        )
 
 
 @dataclass(frozen=True)
@@ -148,7 +169,7 @@ class Sees(Fields):
     rate: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Verdict(Fields):
     """The answer to "does the algorithm converge weakly to its limit?".
 
@@ -168,15 +189,15 @@ class Verdict(Fields):
     scenario: str
     sampler: str
     ratio: float | None
-    regime: str
+    regime: str = "switched"
     horizon: float
-    reference: Reference
+    reference: Reference = "diffusion"
     epsilons: tuple[float, ...]
     observables: tuple[Observable, ...]
-    order: Order
-    distances: Distances
-    limit_verdict: Word
-    implementation_verdict: Word
+    order: Order = Order()
+    distances: Distances = Distances()
+    limit_verdict: Word = "unavailable"
+    implementation_verdict: Word = "unavailable"
     resolution: float
     resolution_reached: float | None = None
     deterministic: bool = False

@@ -111,7 +111,7 @@ def _of_state(recorded: Recorded) -> RecordedArray:
     return RecordedArray(recorded.name, axes, "<f8", recorded.unit, recorded.long_name, take)
 
 
-ARRAYS: tuple[RecordedArray, ...] = (
+ARRAYS: dict[str, RecordedArray] = {row.name: row for row in (
     RecordedArray("trial", ("trial",), "<i8", "1", "index of the trial", lambda done: done.trials),
     RecordedArray("mode", ("trial", "time"), "<i2", "1", "hidden mode; -1 after a divergence",
                   lambda done: np.nan_to_num(done.ledgers[-1].trace[:, :, 0], nan=-1).astype(np.int16), least=-1),
@@ -152,7 +152,7 @@ ARRAYS: tuple[RecordedArray, ...] = (
                   lambda done: done.by_sampler(lambda ledger: ledger.marks[:, DIVERGED]), least=-1),
     RecordedArray("resets", ("trial", "sampler"), "<i8", "1", "resets of a derivative process",
                   lambda done: done.by_sampler(lambda ledger: ledger.marks[:, RESETS])),
-)  # fmt: skip
+)}  # fmt: skip
 
 
 def recorded_width(recorded: Recorded, dimension: int) -> int:
@@ -162,9 +162,8 @@ def recorded_width(recorded: Recorded, dimension: int) -> int:
 
 def array_rows(kinds: Iterable[type]) -> tuple[RecordedArray, ...]:
     """Return the rows of a run whose samplers have parameters of these types: the table, and what they declare beside it."""
-    known = {row.name for row in ARRAYS}
-    declared = {one.name: one for kind in kinds for one in recorded_by(kind) if one.name not in known}
-    return (*ARRAYS, *map(_of_state, declared.values()))
+    declared = {one.name: one for kind in kinds for one in recorded_by(kind) if one.name not in ARRAYS}
+    return (*ARRAYS.values(), *map(_of_state, declared.values()))
 
 
 def rows_of(problem: Problem) -> tuple[RecordedArray, ...]:

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.scenario import step_nanoseconds
-
 if TYPE_CHECKING:
     from tracker.engine.problem import Problem
 
@@ -23,7 +21,7 @@ def first_block(problem: Problem, trials: int) -> int:
 
 def slowest_step(problem: Problem) -> float:
     """Return the predicted seconds of a step of the most expensive sampler."""
-    return 1e-9 * max(step_nanoseconds(keys, problem.origin.size) for keys in problem.scenario.samplers)
+    return 1e-9 * max(keys.step_nanoseconds(problem.origin.size) for keys in problem.scenario.samplers)
 
 
 def most_trials(problem: Problem) -> int:

@@ -1,5 +1,7 @@
 """Theory: what the samplers and their limits must do, to many digits and without simulation.
 
+What theory does not cover is refused by ``OutOfScope``, with a reason and an advice.
+
 ``sampler`` is a sampler's name in the scenario; modes stand in the order of the file; ``*_by_mode`` carry the indicator
 of the mode and are not normalised. Nothing here imports the simulation, so that theory and simulation can check each other.
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from tracker.limits.exact_moments import algorithm_moments, leading_error, moments, two_time
     from tracker.limits.gibbs_law import discretised_marginal, gibbs_marginal
     from tracker.limits.regime_limits import regimes
+    from tracker.limits.scope import OutOfScope
     from tracker.limits.skew_gains import skew_gain, slow_skew_path
     from tracker.limits.stationary_moments import Unstable, stationary
     from tracker.limits.switched_stability import stability
@@ -37,6 +40,7 @@ else:  # what a type checker must not see: it would take any name for granted
             "exact_moments": ["algorithm_moments", "leading_error", "moments", "two_time"],
             "gibbs_law": ["discretised_marginal", "gibbs_marginal"],
             "regime_limits": ["regimes"],
+            "scope": ["OutOfScope"],
             "skew_gains": ["skew_gain", "slow_skew_path"],
             "stationary_moments": ["Unstable", "stationary"],
             "switched_stability": ["stability"],
@@ -44,6 +48,7 @@ else:  # what a type checker must not see: it would take any name for granted
     )
 
 __all__ = [
+    "OutOfScope",
     "Unstable",
     "adaptive_path",
     "algorithm_density",

@@ -27,8 +27,9 @@ from tracker import chain, skew
 from tracker.limits import moment_system
 from tracker.limits.exact_moments import fields
 from tracker.limits.regime_limits import averaged
+from tracker.limits.scope import OutOfScope
 from tracker.limits.stationary_moments import Steady, log_radius
-from tracker.limits.switched_quadratic import SwitchedQuadratic, read
+from tracker.limits.switched_quadratic import SwitchedQuadratic, read_quadratic
 from tracker.limits.switched_stability import averaging_step, first_interval
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def best_step(scenario: Scenario, sampler: str) -> BestStep:
 
     Raises
     ------
-    ValueError
+    OutOfScope
         Where no step is the best: the error still falls towards epsilon = 0, or no step is stable.
 
     Examples
@@ -78,10 +79,10 @@ def best_step(scenario: Scenario, sampler: str) -> BestStep:
     >>> round(tracker.limits.best_step(scenario, "skewed").epsilon, 6)
     0.140943
     """
-    problem = read(scenario, sampler, "best_step")
+    problem = read_quadratic(scenario, sampler)
     if problem.X == 1 or problem.alpha == 0.0:
-        raise ValueError(
-            "best_step: one mode never switches, so smaller is better: ask limits.stationary for the error of a step"
+        raise OutOfScope(
+            "one mode never switches, so smaller is better", "ask limits.stationary for the error of a step"
         )
     with threadpool_limits(1, user_api="blas"):  # many small matrices: threads would only wait for each other
         return _best_step(problem)
@@ -90,9 +91,7 @@ def best_step(scenario: Scenario, sampler: str) -> BestStep:
 def _best_step(problem: SwitchedQuadratic) -> BestStep:
     end = first_interval(problem)
     if end is None:
-        raise ValueError(
-            f"best_step: no step is mean-square stable at alpha = {problem.alpha:g}, so that none is the best"
-        )
+        raise OutOfScope(f"no step is mean-square stable at alpha = {problem.alpha:g}, so that none is the best")
     floor, noise, lag = split_error(problem)
     epsilon = _best(problem, end)
     return BestStep(
@@ -177,12 +176,10 @@ def _best(problem: SwitchedQuadratic, end: float) -> float:
     level = averaged_error(problem)
     if not rises or errors[best] >= level * (1.0 - EQUAL):
         still = f"the error still falls at epsilon = {grid[len(errors) - 1]:.3g}, so that no step is the best"
-        raise ValueError(f"best_step: {_cut_short(problem, end)}{still}")
+        raise OutOfScope(f"{_cut_short(problem, end)}{still}")
     below, above = grid[rises[0]], grid[best - 1] if best > 0 else end * (1.0 - 1e-9)
     if not slope(problem, below) < 0.0 < slope(problem, above):
-        raise ValueError(
-            f"best_step: the error is level around epsilon = {grid[best]:.3g}, so that no step is the best"
-        )
+        raise OutOfScope(f"the error is level around epsilon = {grid[best]:.3g}, so that no step is the best")
     return float(brentq(lambda e: slope(problem, e), below, above, xtol=1e-14 * grid[best], rtol=1e-12))
 
 

@@ -12,57 +12,28 @@ Level differences go to 0 with slope 1 whatever limit the code has, right or wro
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from tracker.limits.coupled_paths import Adaptation, LimitPaths, Paths, SamplerPaths, draw_visits
 from tracker.limits.drift_field import Field, read_field
+from tracker.limits.level_differences import Coupled, summarise
+from tracker.limits.scope import OutOfScope, sampler_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from tracker.array_types import Array
     from tracker.scenario import Scenario
 
 
-QUANTILE = 1.959963984540054  # of the normal law, for 95 %
 LIMIT_CELLS = 16
 AT_ONCE = 10_000  # trials
 WHOLE = 1e-9
 COUPLING_ROLE = 100  # a stream of its own, far from the roles of the simulation
-
-
-@dataclass(frozen=True, eq=False)
-class Coupled:
-    """Differences "level n minus level 2n" (or minus the limit) of E f; shape (times, levels) unless said.
-
-    times, levels : ndarrays
-    mean, stderr, variance : of the difference in one trial, and of its mean
-    interval : 95 %, shape (times, levels, 2)
-    value, value_stderr : E f at level n itself
-    slope, slope_interval : of log |mean| against log(1/n), shapes (times,) and (times, 2); nan where a mean is not resolved
-    distance : mean over trials of max_k |theta_k - its partner|, shape (levels,)
-    mismatch : share of trials in another mode than the partner at the last time, shape (levels,)
-    gradient_noise : "gaussian", "none", or "left out" (of costs whose noise comes from data: it vanishes in the limit)
-    """
-
-    times: Array
-    levels: NDArray[Any]
-    mean: Array
-    stderr: Array
-    variance: Array
-    interval: Array
-    value: Array
-    value_stderr: Array
-    slope: Array
-    slope_interval: Array
-    distance: Array
-    mismatch: Array
-    gradient_noise: str
 
 
 def coupled(
@@ -156,32 +127,19 @@ def coupled_together(
             blocks.append(pair)
         results.append([np.concatenate(parts, axis=-1) for parts in zip(*blocks, strict=True)])
     return [
-        _summary(at, steps_per_unit, [(here[j], there[j], *rest) for here, there, *rest in results], trials, noise)
+        summarise(at, steps_per_unit, [(here[j], there[j], *rest) for here, there, *rest in results], trials, noise)
         for j in range(len(functions))
     ]
 
 
 def _read(scenario: Scenario, sampler: str) -> tuple[Field, Adaptation | None]:
-    keys = {s.name: s for s in scenario.samplers}
-    chosen: Any = keys.get(sampler)
-    if chosen is None or not chosen.tangent:
-        return read_field(scenario, sampler, "coupled", "simulate it with tracker.run at several epsilon"), None
-    low, high = chosen.skew_bounds
-    fixed = {
-        "kind": "accelerated",
-        "name": sampler,
-        "epsilon": chosen.epsilon,
-        "beta": chosen.beta,
-        "skew": chosen.skew,
-    }
-    frozen = scenario.replace(samplers=[{**fixed, "beta": "inf" if np.isinf(chosen.beta) else chosen.beta}])
-    field = read_field(frozen, sampler, "coupled", "simulate it with tracker.run at several epsilon")
+    field, keys = read_field(scenario, sampler, at_given_skew=True), sampler_keys(scenario, sampler)
+    if not keys.tangent:
+        return field, None
     if any(_factor(field, i) is None for i in range(len(field.costs))):
-        raise ValueError("coupled: the Hessian of a cost with data is not its expectation's; use tracker.run")
-    off = field.M - np.eye(len(field.M))
-    clipped = np.tril(np.clip(off, low, high), -1)
-    moved = Field(**{**field.__dict__, "M": np.eye(len(off)) + clipped - clipped.T})
-    return moved, Adaptation(float(chosen.skew_step) / field.epsilon, float(low), float(high))
+        raise OutOfScope("the Hessian of a cost with data is not its expectation's", "use tracker.run", sampler)
+    low, high = keys.skew_bounds
+    return field, Adaptation(float(keys.skew_step) / field.epsilon, float(low), float(high))
 
 
 def _factor(field: Field, mode: int) -> Array | None:
@@ -256,38 +214,3 @@ def _pair(
             fine.step(w[part], None if z is None else z[part], factors)
         farthest = np.maximum(farthest, np.linalg.norm(coarse.theta - fine.theta, axis=1))
     return np.stack(here, axis=1), np.stack(there, axis=1), farthest, (coarse.mode != fine.mode).astype(np.float64)
-
-
-def _summary(times: Array, levels: list[float], results: list[tuple[Array, ...]], trials: int, noise: str) -> Coupled:
-    here = np.stack([r[0] for r in results], axis=1)
-    difference = here - np.stack([r[1] for r in results], axis=1)
-    mean, variance = difference.mean(axis=-1), difference.var(axis=-1, ddof=1)
-    stderr = np.sqrt(variance / trials)
-    fits = [_slope(np.array(levels), mean[t], stderr[t]) for t in range(len(times))]
-    return Coupled(
-        times=times,
-        levels=np.array([n if n != round(n) else int(n) for n in levels]),
-        mean=mean,
-        stderr=stderr,
-        variance=variance,
-        interval=mean[..., None] + QUANTILE * stderr[..., None] * np.array([-1.0, 1.0]),
-        value=here.mean(axis=-1),
-        value_stderr=here.std(axis=-1, ddof=1) / np.sqrt(trials),
-        slope=np.array([slope for slope, _ in fits]),
-        slope_interval=np.array([[slope - QUANTILE * sd, slope + QUANTILE * sd] for slope, sd in fits]),
-        distance=np.array([r[2].mean() for r in results]),
-        mismatch=np.array([r[3].mean() for r in results]),
-        gradient_noise=noise,
-    )
-
-
-def _slope(levels: NDArray[Any], mean: Array, stderr: Array) -> tuple[float, float]:
-    """The slope of log |mean| against log(1/n) by weighted least squares, and its standard deviation."""
-    if len(levels) < 2 or np.any(np.abs(mean) <= QUANTILE * stderr):
-        return float("nan"), float("nan")
-    relative = np.maximum(stderr / np.abs(mean), 1e-12)
-    weight = relative**-2
-    x, y = -np.log(levels), np.log(np.abs(mean))
-    x = x - np.average(x, weights=weight)
-    information = float(np.sum(weight * x * x))
-    return float(np.sum(weight * x * y) / information), information**-0.5

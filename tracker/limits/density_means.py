@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.limits import flow_law, sampler_law, spectral
+from tracker.limits import flow_law, mass_places, sampler_law, spectral
 from tracker.limits.density_solvers import density_field, increasing, law_on_grid, refuse_no_density
 from tracker.limits.grid_box import automatic_box, edge_mass, read_box, wider
 from tracker.limits.grid_law import ORDER_2, Law, resampled
+from tracker.limits.scope import OutOfScope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +71,7 @@ def density_for_means(
             "are allowed"
         )
     most -= looking
-    found = flow_law.places(field, automatic_box(field), float(at[-1]))
+    found = mass_places.places(field, automatic_box(field), float(at[-1]))
     try:
         return by_waves(field, found.box, at, apart, allowed)
     except ValueError:
@@ -80,7 +81,7 @@ def density_for_means(
 def coarse_work(field: Field) -> float:
     """The work of finding out where mass is, about."""
     N = len(field.mean)
-    return LOOKS * flow_law.following(field, len(field.costs) * flow_law.LOOK_POINTS[N] ** N)
+    return LOOKS * flow_law.following(field, len(field.costs) * mass_places.LOOK_POINTS[N] ** N)
 
 
 def by_waves(field: Field, sides: Array, at: Array, apart: Callable[[Law, Law], float], allowed: float) -> Law:
@@ -95,12 +96,12 @@ def by_waves(field: Field, sides: Array, at: Array, apart: Callable[[Law, Law], 
     law = _agreed(field, sides, at, spectral.FIRST_POINTS[N], apart, allowed, left)
     near_edge = max(edge_mass(law.density * law.volume, N), float(law.mass_error.max()))
     if near_edge > MOST_EDGE_MASS:
-        raise ValueError(f"density: mass {near_edge:.2g} lies near the edge of the box")
+        raise OutOfScope(f"density: mass {near_edge:.2g} lies near the edge of the box")
     return law
 
 
 def by_flows(
-    field: Field, found: flow_law.Places, at: Array, apart: Callable[[Law, Law], float], allowed: float, most: float
+    field: Field, found: mass_places.Places, at: Array, apart: Callable[[Law, Law], float], allowed: float, most: float
 ) -> Law:
     """The law by transitions of the flow, in twice as many steps again and again until the means are right to ``allowed``.
 
@@ -115,7 +116,7 @@ def by_flows(
         try:
             level = flow_law.level(field, found, horizon, steps, most)
         except flow_law.TooLarge as error:
-            raise ValueError(f"density: the law is narrow in a wide box: {error}") from None
+            raise OutOfScope(f"density: the law is narrow in a wide box: {error}") from None
         most -= level.work
         axes = spectral.point_axes(found.box, level.points)
         rho = flow_law.solve(field, found.box, level, at, steps)
@@ -131,13 +132,13 @@ def by_flows(
                 return replace(law, coarse=laws[-1])
         laws.append(law)
         steps *= 2
-    raise ValueError(f"density: {flow_law.MOST_STEPS} steps do not resolve the law")
+    raise OutOfScope(f"density: {flow_law.MOST_STEPS} steps do not resolve the law")
 
 
 def _refuse_lost(law: Law) -> None:
     near_edge = max(edge_mass(law.density * law.volume, len(law.box)), float(law.mass_error.max()))
     if not near_edge <= MOST_LOST:
-        raise ValueError(
+        raise OutOfScope(
             f"density: mass {near_edge:.2g} lies near the edge of the box or beyond: the law has no end within reach"
         )
 
@@ -173,7 +174,7 @@ def refuse_too_narrow(field: Field, sides: Array, at: Array, most: float) -> Non
     n = int(REFINEMENT * max(spectral.FIRST_POINTS[len(sides)], wanted))
     work = spectral.work_for_means(field, sides, n, at) if n <= limit else np.inf
     if not work <= most:
-        raise ValueError(
+        raise OutOfScope(
             f"density: {n} points a side take {work:.1g} values of the right-hand side, more than {most:.1g}"
         )
 
@@ -187,7 +188,7 @@ def _agreed(
     def on_grid(n: int, coarse: Law | None) -> Law:
         work = spectral.work_for_means(field, sides, n, at)
         if work > left[0]:
-            raise ValueError(
+            raise OutOfScope(
                 f"density: {n} points a side need {work:.1g} values of the right-hand side, and {left[0]:.1g} are left of those "
                 "allowed: the drift is steep, or the law narrow in a wide box"
             )
@@ -203,7 +204,7 @@ def _agreed(
         gap = apart(law, before) if finite else np.inf
         if gap <= allowed or (gap <= FALL * last < np.inf and LEFT * gap <= allowed):
             return law
-    raise ValueError(f"density: {n} points a side do not resolve the law: it is narrow in a wide box")
+    raise OutOfScope(f"density: {n} points a side do not resolve the law: it is narrow in a wide box")
 
 
 def refuse_algorithm_density(scenario: Scenario, sampler: str, steps: int, box: Array, most: float) -> float:
@@ -231,7 +232,7 @@ def algorithm_density_for_means(
     sampler_law.noise_covariances(field)  # refuses before any work
     sides = automatic_box(field) if box is None else read_box(box, N)
     if box is None and field.covariance.any() and np.isfinite(field.beta):
-        sides = flow_law.places(field, sides, float(at[-1]) * field.epsilon).box
+        sides = mass_places.places(field, sides, float(at[-1]) * field.epsilon).box
     for _ in range(WIDENINGS):
         points = sampler_law.points_needed(field, sides, sampler_law.FOR_MEANS_DENSITY)
         sampler_law.refuse_too_long(field, sides, points, int(at[-1]), reach, most)
@@ -242,4 +243,4 @@ def algorithm_density_for_means(
         if near_edge <= MOST_EDGE_MASS:
             return law
         sides = wider(sides)
-    raise ValueError(f"algorithm_density: mass {near_edge:.2g} lies near the edge of every box tried")
+    raise OutOfScope(f"algorithm_density: mass {near_edge:.2g} lies near the edge of every box tried")

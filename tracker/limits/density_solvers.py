@@ -12,6 +12,7 @@ from tracker.limits import finite_volume, sampler_law, spectral
 from tracker.limits.drift_field import Field, read_field
 from tracker.limits.grid_box import CELL_EDGE_MASS, EDGE_MASS, automatic_box, edge_mass, read_box, warn_too_small, wider
 from tracker.limits.grid_law import Law, ks, w1
+from tracker.limits.scope import OutOfScope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,8 +59,8 @@ def density(
 
     Raises
     ------
-    ValueError
-        For what is out of reach; the message says what to use instead.
+    OutOfScope
+        For what is out of reach; it says what to use instead.
 
     Examples
     --------
@@ -87,8 +88,8 @@ def algorithm_density(scenario: Scenario, sampler: str, steps: ArrayLike, box: A
 
     Raises
     ------
-    ValueError
-        For what is out of reach; the message says what to use instead.
+    OutOfScope
+        For what is out of reach; it says what to use instead.
 
     Examples
     --------
@@ -102,7 +103,7 @@ def algorithm_density(scenario: Scenario, sampler: str, steps: ArrayLike, box: A
     if np.any(at != np.rint(at)):
         raise ValueError(f"steps: {at.tolist()} must be whole numbers")
     if field.covariance.any() and not np.linalg.eigvalsh(field.covariance)[0] > 0.0:
-        raise ValueError("algorithm_density: the start's covariance is singular; give a point or a regular one")
+        raise OutOfScope("algorithm_density: the start's covariance is singular", "give a point or a regular one")
 
     def law(sides: Array) -> Law:
         p = sampler_law.DENSITY[len(sides)]
@@ -117,19 +118,19 @@ def algorithm_density(scenario: Scenario, sampler: str, steps: ArrayLike, box: A
 def refuse_no_density(field: Field) -> None:
     """Refuse a limit whose law has no density."""
     if not np.isfinite(field.beta):
-        raise ValueError('density: beta = "inf" leaves no diffusion, so no density; use coupled')
+        raise OutOfScope('density: beta = "inf" leaves no diffusion, so no density', "use coupled")
     if not np.linalg.eigvalsh(field.covariance)[0] > 0.0:
-        raise ValueError(
-            "density: the start has no density (a point, or a singular covariance): give start = { mean, covariance }, "
-            "or use algorithm_density, which is exact from the first step on, or coupled"
+        raise OutOfScope(
+            "density: the start has no density (a point, or a singular covariance)",
+            "give start = { mean, covariance }, or use algorithm_density, which is exact from the first step on, or coupled",
         )
 
 
 def density_field(scenario: Scenario, sampler: str, tool: str) -> Field:
     """The field of a sampler, N = 1 or 2."""
     if scenario.dimension > 2:
-        raise ValueError(f"{tool}: N = {scenario.dimension}, but densities are for N = 1 and 2; {INSTEAD}")
-    return read_field(scenario, sampler, tool, INSTEAD)
+        raise OutOfScope(f"{tool}: N = {scenario.dimension}, but densities are for N = 1 and 2", INSTEAD)
+    return read_field(scenario, sampler)
 
 
 def increasing(times: ArrayLike, name: str) -> Array:
@@ -224,9 +225,9 @@ def _spectral(field: Field, sides: Array, at: Array, cells: int | None) -> Law:
         with np.errstate(over="ignore", invalid="ignore"):  # of a grid that is far too coarse
             error = float(law.error_estimate.max())
     if not error < UNRESOLVED:
-        raise ValueError(
-            f"density: {n} points a side do not resolve the law (error about {error:.2g}): it is narrow in a wide box; "
-            'use method="finite-volume", or give cells= or a smaller box='
+        raise OutOfScope(
+            f"density: {n} points a side do not resolve the law (error about {error:.2g}), which is narrow in a wide box",
+            'use method="finite-volume", or give cells= or a smaller box=',
         )
     return law
 

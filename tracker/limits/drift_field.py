@@ -16,7 +16,7 @@ from tracker.chain import transition_matrix
 from tracker.compiled import kernel
 from tracker.costs.base import expected, expected_gradient
 from tracker.costs.facts import additive_noise
-from tracker.scenario.builders import initial_law, skew_matrix
+from tracker.limits.scope import read_scenario
 
 if TYPE_CHECKING:
     from tracker.array_types import Array
@@ -99,49 +99,18 @@ class Field:
         return None if F is None else np.asarray(F @ F.T)
 
 
-def read_field(scenario: Scenario, sampler: str, tool: str, instead: str) -> Field:
-    """Return the field of a sampler with a fixed S in a world that only the chain moves.
-
-    ``tool`` is named in a refusal, and ``instead`` says what to use.
-
-    Raises
-    ------
-    ValueError
-        For a sampler that moves or draws its S, a schedule, an intervention.
-    """
-    keys = {s.name: s for s in scenario.samplers}
-    if sampler not in keys:
-        raise ValueError(f"sampler: {sampler!r} is not in the scenario, which has {', '.join(map(repr, keys))}")
-    chosen = keys[sampler]
-    if chosen.adapts:
-        raise ValueError(f"{tool}: {sampler!r} is a {chosen.kind} sampler, which moves {chosen.adapts}; {instead}")
-    if not chosen.euler:
-        raise ValueError(f"{tool}: the limit is not known for the kind {chosen.kind} of {sampler!r}; {instead}")
-    S = skew_matrix(chosen, scenario)
-    if S is None:
-        raise ValueError(f"{tool}: {sampler!r} draws a random S for each trial; give the matrix S, or {instead}")
-    Q, alpha = read_chain(scenario, tool)
-    N, start = scenario.dimension, scenario.start_factor
+def read_field(scenario: Scenario, sampler: str, *, at_given_skew: bool = False) -> Field:
+    """Return the field of a sampler; without a chain the first mode lasts. See ``read_scenario`` for what is refused."""
+    subject = read_scenario(scenario, sampler, at_given_skew=at_given_skew)
     return Field(
         costs=tuple(mode.build() for mode in scenario.modes),
         names=tuple(mode.name for mode in scenario.modes),
-        M=np.eye(N) + S,
-        Q=Q,
-        alpha=alpha,
-        epsilon=float(chosen.epsilon),
-        beta=float(chosen.beta),
-        initial=initial_law(scenario),
-        mean=scenario.start_mean,
-        covariance=np.asarray(start @ start.T),
+        M=np.eye(scenario.dimension) + subject.S,
+        Q=subject.Q,
+        alpha=1.0 if scenario.chain is None else float(subject.alpha),
+        epsilon=float(subject.keys.epsilon),
+        beta=float(subject.keys.beta),
+        initial=subject.initial,
+        mean=subject.mean,
+        covariance=subject.covariance,
     )
-
-
-def read_chain(scenario: Scenario, tool: str) -> tuple[Array, float]:
-    """Return Q and alpha; without a chain the first mode lasts."""
-    if scenario.schedule is not None:
-        raise ValueError(f"{tool}: the modes follow a schedule, not a chain; use tracker.run, which plays it")
-    if scenario.interventions:
-        raise ValueError(f"{tool}: the scenario has interventions, and theory knows none; use tracker.run")
-    if scenario.chain is None:
-        return np.zeros((len(scenario.modes),) * 2), 1.0
-    return np.array(scenario.chain.Q, dtype=np.float64), float(scenario.chain.alpha)

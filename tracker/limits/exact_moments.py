@@ -15,7 +15,7 @@ import numpy as np
 
 from tracker.limits import moment_system
 from tracker.limits.epsilon_derivative import derivatives
-from tracker.limits.switched_quadratic import SwitchedQuadratic, read
+from tracker.limits.switched_quadratic import SwitchedQuadratic, read_quadratic
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -76,7 +76,7 @@ def moments(scenario: Scenario, sampler: str, times: ArrayLike) -> Moments:
     array([[ 0.542489, -0.19246 ],
            [ 0.208805, -0.219532]])
     """
-    problem = read(scenario, sampler, "moments")
+    problem = read_quadratic(scenario, sampler)
     t = checked_times(times)
     v = moment_system.flow(problem, t.ravel(), moment_system.start(problem))
     return Moments(**fields(problem, _normal(problem, v).reshape(*t.shape, -1)))
@@ -90,7 +90,7 @@ def algorithm_moments(scenario: Scenario, sampler: str, steps: ArrayLike) -> Mom
     >>> tracker.limits.algorithm_moments(scenario, "skewed", 64).mean.round(6)
     array([ 0.206357, -0.220363])
     """
-    problem = read(scenario, sampler, "algorithm_moments")
+    problem = read_quadratic(scenario, sampler)
     k = _checked_steps(steps)
     v = moment_system.walk(problem, k.ravel(), moment_system.start(problem))
     return Moments(**fields(problem, _normal(problem, v).reshape(*k.shape, -1)))
@@ -112,7 +112,7 @@ def two_time(scenario: Scenario, sampler: str, t1: float, t2: float, of: Law = "
            [-0.0369,  0.2268]])
     """
     check_law(of)
-    problem = read(scenario, sampler, "two_time")
+    problem = read_quadratic(scenario, sampler)
     early, late = np.sort(checked_times([t1, t2]))
     _, mu, Pi = moment_system.split(problem, _at(problem, early, moment_system.start(problem), of))
     restart = np.concatenate([mu, Pi.swapaxes(1, 2).reshape(-1, problem.N)])  # a column for each coordinate a
@@ -136,7 +136,7 @@ def leading_error(scenario: Scenario, sampler: str, time: ArrayLike) -> Moments:
     >>> tracker.limits.leading_error(scenario, "skewed", 1.0).mean.round(4)
     array([-0.1537, -0.0522])
     """
-    problem = read(scenario, sampler, "leading_error")
+    problem = read_quadratic(scenario, sampler)
     t = checked_times(time)
     return Moments(**fields(problem, derivatives(problem, t.ravel()).reshape(*t.shape, -1)))
 

@@ -17,6 +17,7 @@ from tracker.costs.facts import as_quadratic
 from tracker.costs.minimise.search import global_minimisers
 from tracker.limits.drift_field import Field
 from tracker.limits.grid_box import DEPTH, automatic_box
+from tracker.limits.scope import OutOfScope
 
 if TYPE_CHECKING:
     from tracker.array_types import Array
@@ -55,14 +56,14 @@ def gibbs_marginal(mode: Mode, beta: float, coordinate: int) -> Marginal:
     1.0
     """
     if not np.isfinite(beta):
-        raise ValueError('beta = "inf" leaves no temperature, so no Gibbs law')
+        raise OutOfScope('beta = "inf" leaves no temperature, so no Gibbs law')
     bowl = as_quadratic(mode.cost)
     if bowl is not None:
         variance = np.linalg.inv(bowl.curvature)[coordinate, coordinate] / beta
         return gaussian(float(bowl.minimum[coordinate]), float(variance))
     N = mode.minimisers.shape[1]
     if N not in POINTS:
-        raise ValueError(
+        raise OutOfScope(
             f"Gibbs' law of a cost that is not quadratic is computed on a grid for N = 1 and 2, here N = {N}"
         )
     field = _alone(mode, beta)
@@ -78,7 +79,7 @@ def gibbs_marginal(mode: Mode, beta: float, coordinate: int) -> Marginal:
             break
         points = 2 * points - 1
         if points > MOST_POINTS[N]:
-            raise ValueError(
+            raise OutOfScope(
                 f"Gibbs' law is too narrow for its extent: {MOST_POINTS[N]} points a side do not resolve it"
             )
     rest = tuple(axis for axis in range(N) if axis != coordinate)
@@ -124,7 +125,7 @@ def discretised_marginal(mode: Mode, S: Array, epsilon: float, beta: float, coor
     """
     bowl = as_quadratic(mode.cost)
     if bowl is None:
-        raise ValueError("the sampler's own law in a mode is known in closed form for quadratic costs only")
+        raise OutOfScope("the sampler's own law in a mode is known in closed form for quadratic costs only")
     X = skew.stationary_covariance(bowl.curvature, S, epsilon, beta, bowl.covariance)
     return gaussian(float(bowl.minimum[coordinate]), float(X[coordinate, coordinate]))
 

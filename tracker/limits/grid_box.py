@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracker.limits.scope import OutOfScope
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -61,9 +63,9 @@ def automatic_box(field: Field, wells: Array | None = None) -> Array:
         half = (sides[:, 1] - sides[:, 0]) / 2 * (GROWTH - 1.0)
         sides = np.column_stack([sides[:, 0] - half * open_sides[:, 0], sides[:, 1] + half * open_sides[:, 1]])
         if np.abs(sides).max() > _TOO_FAR:
-            raise ValueError("box: no box holds the level sets of the costs: give one with box=")
+            raise OutOfScope("box: no box holds the level sets of the costs", "give one with box=")
     else:
-        raise ValueError("box: no box holds the level sets of the costs: give one with box=")
+        raise OutOfScope("box: no box holds the level sets of the costs", "give one with box=")
     for _ in range(3):  # again on a finer scan, so that the margin of one scanned cell is small
         inside, _ = _level_box(field, inside, start, hull)
     return inside

@@ -19,7 +19,7 @@ import numpy as np
 
 from tracker import chain
 from tracker.limits.exact_moments import Moments, at_horizon
-from tracker.limits.switched_quadratic import SwitchedQuadratic, read
+from tracker.limits.switched_quadratic import SwitchedQuadratic, read_quadratic
 
 if TYPE_CHECKING:
     from tracker.scenario.model import Scenario
@@ -59,7 +59,7 @@ def regimes(scenario: Scenario, sampler: str, horizon: float, ratio: float | Non
     >>> min(distance, key=distance.get)
     'switched'
     """
-    problem = read(scenario, sampler, "regimes")
+    problem = read_quadratic(scenario, sampler)
     if ratio is None:
         own = problem.ratio
         ratio = own if 1.0 / NEAR <= own <= NEAR or problem.X == 1 else 1.0

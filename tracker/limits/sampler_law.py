@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tracker.limits.scope import OutOfScope
 from tracker.limits.spectral import initial_density, point_axes
 
 if TYPE_CHECKING:
@@ -44,14 +45,15 @@ def noise_covariances(field: Field) -> list[Array]:
     for i, name in enumerate(field.names):
         Sigma = field.gradient_covariance(i)
         if Sigma is None:
-            raise ValueError(
+            raise OutOfScope(
                 f"algorithm_density: the gradient noise of mode {name!r} comes from data and is not a Gaussian of "
-                "constant covariance; use coupled, or simulate with tracker.run"
+                "constant covariance",
+                "use coupled, or simulate with tracker.run",
             )
         V = 2 * field.epsilon / field.beta * np.eye(len(field.M)) + field.epsilon**2 * field.M @ Sigma @ field.M.T
         if not np.linalg.eigvalsh(V)[0] > 0.0:
-            raise ValueError(
-                f"algorithm_density: no noise in some direction in mode {name!r}, so no density; use coupled"
+            raise OutOfScope(
+                f"algorithm_density: no noise in some direction in mode {name!r}, so no density", "use coupled"
             )
         found.append(V)
     return found
@@ -96,7 +98,7 @@ def _first(
     if field.covariance.any():
         return 0, initial_density(field, axes), []
     if step == 0:
-        raise ValueError("algorithm_density: the start is a point, so at step 0 there is no density; begin at step 1")
+        raise OutOfScope("algorithm_density: the start is a point, so at step 0 there is no density", "begin at step 1")
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
     moved = []
     for i, V in enumerate(covariances):
@@ -123,9 +125,9 @@ def refuse_too_many(field: Field, box: Array, points: int | tuple[int, ...], rea
     """Refuse, before any work, kernels that do not fit into memory."""
     entries = kernel_entries(field, box, points, reach)
     if entries > MOST_ENTRIES:
-        raise ValueError(
-            f"algorithm_density: {entries:.2g} kernel entries are needed, more than {MOST_ENTRIES:.2g}: "
-            "take a larger epsilon or a smaller box, or use coupled"
+        raise OutOfScope(
+            f"algorithm_density: {entries:.2g} kernel entries are needed, more than {MOST_ENTRIES:.2g}",
+            "take a larger epsilon or a smaller box, or use coupled",
         )
 
 
@@ -135,9 +137,10 @@ def refuse_too_long(
     """Refuse, before any work, a law for means that would take longer than trials do; return its products."""
     products = float(kernel_entries(field, box, points, reach)) * steps
     if products > most:
-        raise ValueError(
+        raise OutOfScope(
             f"algorithm_density: {steps} steps of {products / steps:.2g} kernel entries are {products:.2g} products, "
-            f"more than {most:.2g}: simulation is the cheaper way"
+            f"more than {most:.2g}",
+            "simulation is the cheaper way",
         )
     return products
 

@@ -20,7 +20,7 @@ from scipy.integrate import solve_ivp
 from tracker import skew
 from tracker.limits.exact_moments import Law, check_law, checked_times, fields
 from tracker.limits.stationary_moments import Steady, checked_radius
-from tracker.limits.switched_quadratic import SwitchedQuadratic, read
+from tracker.limits.switched_quadratic import SwitchedQuadratic, read_quadratic
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -52,7 +52,7 @@ def skew_gain(scenario: Scenario, sampler: str, of: Law = "limit") -> SkewGain:
     array([0.19103])
     """
     check_law(of)
-    return _gain(read(scenario, sampler, "skew_gain", at_given_skew=True), of)
+    return _gain(read_quadratic(scenario, sampler, at_given_skew=True), of)
 
 
 def slow_skew_path(scenario: Scenario, sampler: str, times: ArrayLike, of: Law = "limit") -> Array:
@@ -64,7 +64,7 @@ def slow_skew_path(scenario: Scenario, sampler: str, times: ArrayLike, of: Law =
     array([0.7  , 0.528])
     """
     check_law(of)
-    problem = read(scenario, sampler, "slow_skew_path", at_given_skew=True)
+    problem = read_quadratic(scenario, sampler, at_given_skew=True)
     keys = next(keys for keys in scenario.samplers if keys.name == sampler)
     low, high = getattr(keys, "skew_bounds", (-np.inf, np.inf))
     tau = checked_times(times)

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracker.limits.scope import OutOfScope
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -47,7 +49,7 @@ STAGES, STABLE_FACTOR = 4, 2.2  # of the integrating factor; |B dt| <= 2.8 is st
 POWERS, MARGIN = 40, 1.15  # how often, and with what margin, the largest |lambda| is looked for by the power method
 
 
-class TooMuchWork(ValueError):
+class TooMuchWork(OutOfScope):
     """More than is allowed: the drift is steep, or the law narrow, in a wide box."""
 
 

@@ -23,7 +23,7 @@ from scipy.optimize import brentq
 from tracker import chain
 from tracker.limits import large_systems, moment_system
 from tracker.limits.exact_moments import Law, Moments, check_law, fields
-from tracker.limits.switched_quadratic import SwitchedQuadratic, read
+from tracker.limits.switched_quadratic import SwitchedQuadratic, read_quadratic
 from tracker.skew import switched_moments
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def stationary(scenario: Scenario, sampler: str, of: Law = "algorithm") -> Stati
     1.992427
     """
     check_law(of)
-    problem = read(scenario, sampler, "stationary")
+    problem = read_quadratic(scenario, sampler)
     radius = checked_radius(problem, of)
     return Stationary(**fields(problem, Steady(problem, of).v), radius=radius)
 

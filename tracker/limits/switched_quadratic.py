@@ -1,4 +1,4 @@
-"""Read a scenario for theory: quadratic costs that a Markov chain switches, and one sampler with a fixed S.
+"""Quadratic costs that a Markov chain switches, and one sampler with a fixed S, as plain arrays.
 
 Notes
 -----
@@ -8,13 +8,12 @@ M = I + S, A_i = M H_i, a_i = A_i m_i, Sigma_i the covariance of the gradient no
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker import skew
 from tracker.costs.facts import as_quadratic
-from tracker.scenario.builders import initial_law, skew_matrix
+from tracker.limits.scope import OutOfScope, read_scenario
 from tracker.scenario.complaints import place_of
 
 if TYPE_CHECKING:
@@ -89,87 +88,36 @@ class SwitchedQuadratic:
         return steps
 
 
-def read(scenario: Scenario, sampler: str, wanted: str, *, at_given_skew: bool = False) -> SwitchedQuadratic:
-    """Return the scenario as a ``SwitchedQuadratic``; ``wanted`` names the caller in messages.
+def read_quadratic(scenario: Scenario, sampler: str, *, at_given_skew: bool = False) -> SwitchedQuadratic:
+    """Return the scenario as a ``SwitchedQuadratic``; see ``read_scenario``.
 
     Raises
     ------
-    ValueError
-        If the theory does not cover it; the message says what does.
+    OutOfScope
+        Also where a cost is not quadratic.
     """
-    _refuse_other_worlds(scenario, wanted)
-    S = _skew(scenario, sampler, wanted, at_given_skew=at_given_skew)
-    keys = _keys(scenario, sampler)
+    subject = read_scenario(scenario, sampler, at_given_skew=at_given_skew)
     costs = []
     for index, mode in enumerate(scenario.modes):
         cost = as_quadratic(mode.build())
         if cost is None:
-            raise ValueError(
-                f"{place_of('modes', index, mode)}: limits.{wanted} is exact for quadratic costs only, and {mode.cost} is "
-                "none: use limits.density (N = 1, 2) or limits.coupled (any N)"
+            raise OutOfScope(
+                f"{place_of('modes', index, mode)}: theory is exact for quadratic costs only, and {mode.cost} is none",
+                "use limits.density (N = 1, 2) or limits.coupled (any N)",
             )
         costs.append(cost)
-    chain = scenario.chain
-    Q = np.zeros((len(costs), len(costs))) if chain is None else np.array(chain.Q, dtype=float)
+    Q, mean = subject.Q, subject.mean
     np.fill_diagonal(Q, 0.0)
-    mean, factor = scenario.start_mean, scenario.start_factor
     return SwitchedQuadratic(
         H=np.array([cost.curvature for cost in costs]),
         m=np.array([cost.minimum for cost in costs]),
         Sigma=np.array([cost.covariance for cost in costs]),
-        S=S,
+        S=subject.S,
         Q=Q - np.diag(Q.sum(axis=1)),
-        alpha=0.0 if chain is None else chain.alpha,
-        epsilon=keys.epsilon,
-        beta=keys.beta,
-        p0=initial_law(scenario),
+        alpha=subject.alpha,
+        epsilon=subject.keys.epsilon,
+        beta=subject.keys.beta,
+        p0=subject.initial,
         mean0=mean,
-        second0=np.outer(mean, mean) + factor @ factor.T,
+        second0=np.outer(mean, mean) + subject.covariance,
     )
-
-
-def _refuse_other_worlds(scenario: Scenario, wanted: str) -> None:
-    if scenario.schedule is not None:
-        raise ValueError(
-            f"schedule: limits.{wanted} is about modes that a Markov chain picks: give a [chain], or simulate with tracker.run"
-        )
-    if scenario.interventions:
-        raise ValueError(
-            f"interventions: limits.{wanted} knows none: leave them out with "
-            "scenario.replace(interventions=[]), or simulate with tracker.run"
-        )
-    if scenario.sweep:
-        raise ValueError(f"sweep: limits.{wanted} is about one scenario: take the cases of the sweep one by one")
-
-
-def _keys(scenario: Scenario, sampler: str) -> Any:
-    for keys in scenario.samplers:
-        if keys.name == sampler:
-            return keys
-    names = ", ".join(keys.name for keys in scenario.samplers)
-    raise ValueError(f"sampler: {sampler!r} is none of the scenario's: {names}")
-
-
-def _skew(scenario: Scenario, sampler: str, wanted: str, *, at_given_skew: bool) -> Array:
-    keys = _keys(scenario, sampler)
-    place = f'sampler "{keys.name}"'
-    if keys.adapts and keys.skew_is != "moving":
-        raise ValueError(
-            f"{place}: limits.{wanted} needs a sampler that stays as it is, and {keys.kind} moves {keys.adapts}: simulate it "
-            "instead"
-        )
-    if not (keys.euler or keys.adapts):
-        raise ValueError(f"{place}: limits.{wanted} is not known for the kind {keys.kind}: simulate it instead")
-    if not (keys.euler or (keys.tangent and at_given_skew)):
-        raise ValueError(
-            f"{place}: limits.{wanted} needs an S that stands still, and {keys.kind} moves it: use limits.coupled for its law, "
-            "limits.adaptive_path for (theta, D, S) at beta = inf, limits.skew_gain for the drift of S at a given S"
-        )
-    S = skew_matrix(keys, scenario)
-    if S is None:
-        raise ValueError(
-            f'{place}: skew = "random" is drawn for each trial, and limits.{wanted} needs one S: give a matrix '
-            "(tracker.skew.tridiagonal makes one from its entries)"
-        )
-    bounds = getattr(keys, "skew_bounds", None)
-    return S if bounds is None else skew.clip(S, *bounds)

@@ -19,7 +19,7 @@ from scipy.optimize import brentq
 from threadpoolctl import threadpool_limits
 
 from tracker.limits.stationary_moments import log_radius
-from tracker.limits.switched_quadratic import SwitchedQuadratic, read
+from tracker.limits.switched_quadratic import SwitchedQuadratic, read_quadratic
 from tracker.skew import switched_moments
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def stability(scenario: Scenario, sampler: str) -> Stability:
     >>> round(found.radius, 6), round(found.abscissa, 6)
     (0.962815, -2.412697)
     """
-    problem = read(scenario, sampler, "stability")
+    problem = read_quadratic(scenario, sampler)
     with np.errstate(over="ignore"), threadpool_limits(1, user_api="blas"):
         radius = float(np.exp(log_radius(problem, "algorithm")))
         return Stability(radius=radius, abscissa=log_radius(problem, "limit"), problem=problem)

@@ -11,6 +11,7 @@ from tracker.reports.exhibit import Cell, Omitted, Shown, Table
 from tracker.reports.step_notes import over_limit, per_gradient
 
 if TYPE_CHECKING:
+    from tracker.limits import OutOfScope
     from tracker.reports.exhibits.best_step import Theory
     from tracker.reports.run_view import View
 
@@ -25,10 +26,10 @@ def own_steps(view: View) -> Shown | Omitted | None:
         return None
     known, unknown = view.theories
     if not known:
-        reason = next(iter(unknown.values()), "")
-        return Omitted(KEY, QUESTION, f"not known exactly ({reason}); {ADVICE}.")
+        return Omitted(KEY, QUESTION, f"not known exactly ({next(iter(unknown.values())).reason}); {ADVICE}.")
     reference = next(iter(known))
-    rows = tuple(_row(view, name, known.get(name), known[reference], unknown.get(name, "")) for name in view.samplers)
+    reasons = {name: refusal.reason for name, refusal in unknown.items()}
+    rows = tuple(_row(view, name, known.get(name), known[reference], reasons.get(name, "")) for name in view.samplers)
     columns = (
         "sampler", "ε", "ε / its limit", "error at ε", "best step", "error at it", f"error to {reference}'s, at ε",
         "each at its best step", "note",
@@ -49,7 +50,7 @@ def _over(error: float, base: float) -> float | None:
     return error / base if np.isfinite(error) and np.isfinite(base) and base > 0.0 else None
 
 
-def _caption(view: View, known: dict[str, Theory], unknown: dict[str, str]) -> str:
+def _caption(view: View, known: dict[str, Theory], unknown: dict[str, OutOfScope]) -> str:
     stable = {name: t.budget.total for name, t in known.items() if np.isfinite(t.budget.total)}
     tuned = {name: t for name, t in known.items() if not t.why}
     text = f"{QUESTION} Exact stationary mean square errors, no simulation"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tracker.array_types import Array, Booleans, Integers
+    from tracker.limits import OutOfScope
     from tracker.metrics.measured_run import MeasuredRun
     from tracker.reports.exhibits.best_step import Theory
     from tracker.runs import Run
@@ -143,7 +144,7 @@ class View:
         return steps_over_limits(self.run.problem, self.arrays)
 
     @cached_property
-    def theories(self) -> tuple[dict[str, Theory], dict[str, str]]:
+    def theories(self) -> tuple[dict[str, Theory], dict[str, OutOfScope]]:
         """What is known exactly, by sampler, and why not for the others: solved once for all exhibits."""
         from tracker.reports.exhibits.best_step import theories
 

@@ -191,7 +191,7 @@ def exact_best(rows: Sequence[Tuned]) -> list[str]:
         try:
             best = best_step(row.best.outcome.point.scenario, row.best.sampler)
         except (ValueError, ArithmeticError) as reason:
-            found.append(f"not known: {str(reason).removeprefix('best_step: ')}")
+            found.append(f"not known: {reason}")
         else:
             found.append(f"{number(best.epsilon)} (mean square {number(best.mean_square_error)})")
     return [*found, *("not computed" for _ in rows[MOST_ROWS_WITH_THEORY:])]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker import __version__, skew
+from tracker.engine.arrays import rows_of
 from tracker.printable import printable
 from tracker.runs import atomic_files
 
@@ -104,7 +105,13 @@ def _columns(rows: Sequence[Mapping[str, Cell]]) -> list[str]:
 def _trace_columns(run: Run) -> list[str]:
     theta = [f"theta[{i}]" for i in range(1, run.problem.origin.size + 1)]
     states = [name for recorded in _recorded(run) for name in _state_columns(run, recorded)]
-    return ["sampler", "trial", "time", "mode", *theta, "error", "excess_cost", *states]
+    return ["sampler", "trial", "time", "mode", *theta, *_numbers_of_steps(run), *states]
+
+
+def _numbers_of_steps(run: Run) -> dict[str, str]:
+    """Return the arrays with one number for each trial, sampler and recorded step, by the name of their column."""
+    of_steps = [row.name for row in rows_of(run.problem) if row.axes == ("trial", "sampler", "time")]
+    return {"excess_cost" if name == "excess" else name: name for name in of_steps}
 
 
 def _recorded(run: Run) -> list[Recorded]:
@@ -127,9 +134,10 @@ def _trace_rows(run: Run) -> Iterator[list[Cell]]:
         (arrays[one.name], [c.name for c in problem.contestants if c.records(one.name)], len(_state_columns(run, one)))
         for one in _recorded(run)
     ]
+    numbers = _numbers_of_steps(run).values()
     for n, contestant in enumerate(problem.contestants):
         for t, trial in enumerate(arrays["trial"].tolist()):
-            parts = [arrays["theta"][t, n], arrays["error"][t, n][:, None], arrays["excess"][t, n][:, None]]
+            parts = [arrays["theta"][t, n], *(arrays[name][t, n][:, None] for name in numbers)]
             for array, names, width in states:
                 nothing = np.full((len(times), width), np.nan)
                 parts.append(
@@ -137,9 +145,9 @@ def _trace_rows(run: Run) -> Iterator[list[Cell]]:
                     if contestant.name in names
                     else nothing
                 )
-            for k, index, numbers in zip(times, arrays["mode"][t].tolist(), np.hstack(parts).tolist(), strict=True):
+            for k, index, cells in zip(times, arrays["mode"][t].tolist(), np.hstack(parts).tolist(), strict=True):
                 mode = modes[index] if index >= 0 else None
-                yield [contestant.name, trial, k, mode, *(_cell(number) for number in numbers)]
+                yield [contestant.name, trial, k, mode, *(_cell(number) for number in cells)]
 
 
 def _cell(number: float) -> float | None:
@@ -182,8 +190,7 @@ def to_arviz(run: Run, sampler: str | None = None) -> xarray.DataTree:
     )
     statistics = xarray.Dataset(
         {
-            "error": (axes, taken("error")),
-            "excess_cost": (axes, taken("excess")),
+            **{column: (axes, taken(name)) for column, name in _numbers_of_steps(run).items()},
             "mode": (("chain", "draw"), run.arrays["mode"][np.ix_(kept, draws)]),
         },
         coords={**coordinates, "sampler": names},

@@ -26,7 +26,7 @@ from tracker.runs.resuming import Stored
 from tracker.runs.workers import PackedProblem, Task, pack, start_worker, work
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tracker.engine.simulate import Problem
 
@@ -82,28 +82,35 @@ class ShardExecutor:
 
 
 class Threads(ShardExecutor):
-    """Threads of this process, its own or the caller's."""
+    """Threads of this process, its own or the caller's; ``then`` is done to a shard in the thread that computed it."""
 
-    def __init__(self, problem: Problem, workers: int | None, pool: ThreadPoolExecutor | None = None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        workers: int | None,
+        pool: ThreadPoolExecutor | None = None,
+        then: Callable[[Stored], Any] | None = None,
+    ) -> None:
         count = workers or (pool._max_workers if pool is not None else 0) or os.cpu_count() or 1  # noqa: SLF001
         self.width = 2 * count
-        self._problem, self._own = problem, pool is None
+        self._problem, self._own, self._then = problem, pool is None, then
         self._pool = pool or ThreadPoolExecutor(count)
         self._stop = threading.Event()
         self._steps: dict[int, float] = {}
 
-    def submit(self, task: Task) -> Future[Stored]:
+    def submit(self, task: Task) -> Future[Any]:
         """Begin a shard."""
         return self._pool.submit(self._work, task)
 
-    def _work(self, task: Task) -> Stored:
+    def _work(self, task: Task) -> Any:
         self._steps[task.shard] = 0.0
 
         def add(more: float) -> None:
             self._steps[task.shard] += more
 
         keeper = Checkpoint(task.place) if task.place is not None else None
-        return Stored(*simulate(self._problem, range(task.first, task.stop), add, self._stop.is_set, keeper))
+        done = Stored(*simulate(self._problem, range(task.first, task.stop), add, self._stop.is_set, keeper))
+        return done if self._then is None else self._then(done)
 
     def steps(self, shard: int) -> float:
         """Return how many steps of a shard are done."""

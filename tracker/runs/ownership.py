@@ -203,7 +203,7 @@ def _in_shards(folder: Path, manifest: Manifest, journal: Journal | None) -> Ite
 
 def is_shard(file: Path) -> bool:
     """Tell whether ``file`` holds the arrays of a shard: it was written, but its writer killed before the journal said so."""
-    return array_names(file) >= {row.name for row in ARRAYS}
+    return array_names(file) >= set(ARRAYS)
 
 
 def _in_checkpoints(folder: Path, manifest: Manifest, journal: Journal | None) -> Iterator[Found]:

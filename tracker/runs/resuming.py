@@ -54,6 +54,14 @@ def write_scenario(folder: Path, scenario: Scenario) -> None:
         atomic_files.write_file(folder / name, content)
 
 
+def write_scenario_again(folder: Path, manifest: Manifest, scenario: Scenario) -> bool:
+    """Write the scenario if it is not there, or not as the manifest says; tell whether that was so."""
+    whole = stands_there(folder / SCENARIO) and hash_of_file(folder / SCENARIO) == manifest.text_sha256
+    if not whole:
+        write_scenario(folder, scenario)
+    return not whole
+
+
 @dataclass(frozen=True)
 class Resumption:
     """The directory ``path`` of the run with ``manifest``; ``notice`` is told, in a line, what was put aside."""
@@ -71,11 +79,11 @@ class Resumption:
             atomic_files.make_folder(self.path / folder)
             atomic_files.remove_temporaries(self.path / folder, known)
         journal = ownership.journal_in(self.path, self.manifest)
-        kept_scenario = self.path / SCENARIO
-        if not stands_there(kept_scenario) or hash_of_file(kept_scenario) != self.manifest.text_sha256:
-            if journal.entries or stands_there(kept_scenario):  # otherwise it was killed before it was written
-                self.notice(f"{SCENARIO} was damaged: written again")
-            write_scenario(self.path, self.problem.scenario)
+        begun = bool(journal.entries) or stands_there(
+            self.path / SCENARIO
+        )  # otherwise it was killed before it was written
+        if write_scenario_again(self.path, self.manifest, self.problem.scenario) and begun:
+            self.notice(f"{SCENARIO} was damaged: written again")
         if journal.damaged:
             self.notice(f"{JOURNAL}: {journal.damaged} damaged lines; their shards are computed again")
         if beyond := sum(index >= len(self.shards) for index in journal.entries):

@@ -18,6 +18,7 @@ from tracker.runs import atomic_files
 from tracker.runs.checkpoints import steps_held
 from tracker.runs.dask_cluster import refuse_if_silent
 from tracker.runs.executors import executor_of
+from tracker.runs.forecast import LARGEST_SHARD, MOST_SHARDS
 from tracker.runs.lock_file import hold_lock
 from tracker.runs.manifest import shards_of
 from tracker.runs.resuming import Stored
@@ -29,7 +30,6 @@ from tracker.runs.run_result import Run
 from tracker.runs.shard_schedule import ShardSchedule
 from tracker.runs.summary import summarise
 from tracker.runs.workers import Task
-from tracker.scenario.forecast import LARGEST_SHARD, MOST_SHARDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

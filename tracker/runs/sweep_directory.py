@@ -20,7 +20,7 @@ from tracker.runs.ownership import (
     refuse_foreign,
     remove_run,
 )
-from tracker.runs.resuming import write_scenario
+from tracker.runs.resuming import write_scenario, write_scenario_again
 from tracker.runs.run_errors import RunExists
 from tracker.runs.run_identity import hash_of_file, manifest_of, sha256
 from tracker.runs.run_reading import scenario_to_resume
@@ -50,7 +50,10 @@ def begin_or_resume(folder: Path, scenario: Scenario, *, replace: bool, resume: 
     An old one goes only now, when the new one is valid; the manifest, by which all else is known as ours, comes first.
     """
     if resume and stands_there(folder / SWEEP_MANIFEST):
-        return scenario_to_resume(folder, read_manifest(folder, SWEEP_MANIFEST), scenario)
+        manifest = read_manifest(folder, SWEEP_MANIFEST)
+        known = scenario_to_resume(folder, manifest, scenario)
+        write_scenario_again(folder, manifest, known)  # it was killed before it was written, or is damaged
+        return known
     old = manifest_in(folder, SWEEP_MANIFEST)
     found = [name for name in names_no_run_wrote(folder) if name != LOCK] if old is None else []
     if found or (old is not None and not replace):  # something came here while we prepared

@@ -221,6 +221,13 @@ class SamplerKeys(Keys):
         """Evaluations per step."""
         return Evaluations(gradient=1)
 
+    def step_nanoseconds(self, N: int) -> float:
+        """Return the rough time of a step on one core, fitted to docs/architecture, "Speed of a step"."""
+        calls = self.evaluations
+        # one derivative for each entry of S, or the one of the noise
+        tangents = 0.3 * N * N * (N * (N - 1) / 2 if self.skew_is == "moving" else 1)
+        return 20 + 8 * N + calls.gradient * (10 + 6 * N) + calls.cost * (10 + 6 * N) + calls.hessian * (20 + tangents)
+
     def build(self) -> Any:
         """Return the parameters for the kernels."""
         if self.parameters is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tracker.scenario.builders import Mode, build_modes, classifies, initial_law, skew_matrix
 from tracker.scenario.complaints import ScenarioError
-from tracker.scenario.forecast import Limits, PredictedCost, predicted_cost, refusals, step_nanoseconds
 from tracker.scenario.json_schema import json_schema
 from tracker.scenario.model import Scenario, load, parse, with_settings
 from tracker.scenario.plugins import PluginError
@@ -12,10 +11,8 @@ from tracker.scenario.step_warnings import doubtful_targets, regime, regimes, st
 from tracker.scenario.switching_check import switched_systems, unstable_when_switched
 
 __all__ = [
-    "Limits",
     "Mode",
     "PluginError",
-    "PredictedCost",
     "Scenario",
     "ScenarioError",
     "build_modes",
@@ -25,13 +22,10 @@ __all__ = [
     "json_schema",
     "load",
     "parse",
-    "predicted_cost",
-    "refusals",
     "regime",
     "regimes",
     "skew_matrix",
     "stability_limits",
-    "step_nanoseconds",
     "switched_systems",
     "unstable_when_switched",
     "warnings",

@@ -108,8 +108,10 @@ def least_limit(nearby: Sequence[Array | Hessians], S: Array) -> float:
     return float(np.min(limits)) if limits else float("nan")  # nan among them stays
 
 
-def warnings(scenario: Scenario, modes: Sequence[Mode] | None = None) -> list[str]:
-    """Return a sentence for each thing that is allowed and probably not meant."""
+def warnings(
+    scenario: Scenario, modes: Sequence[Mode] | None = None, limits: Sequence[StabilityLimit] | None = None
+) -> list[str]:
+    """Return a sentence for each thing that is allowed and probably not meant; ``limits`` of the steps, where they are known."""
     found = []
     chain = scenario.chain
     if chain is not None and not hidden_chain.is_irreducible(chain.Q):
@@ -121,7 +123,7 @@ def warnings(scenario: Scenario, modes: Sequence[Mode] | None = None) -> list[st
     found += aliased_records(scenario)
     if modes is not None:
         found += doubtful_targets(scenario, modes)
-    found += [_too_large(s) for s in stability_limits(scenario, modes) if s.epsilon >= s.limit]
+    found += [_too_large(s) for s in limits or stability_limits(scenario, modes) if s.epsilon >= s.limit]
     return found + unstable_when_switched(scenario)
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 POWERS, CONVERGED = 1000, 1e-8  # of the power iteration for a radius: at most so many steps, to this accuracy
 SCANNED, SCANS = 32, 5  # steps looked at at once, and how often between two of them again: to 1e-6
 ROUNDING = 1e-15  # of the largest eigenvalue: of a smaller one not even the sign is known
+TOGETHER = 200_000  # numbers in the factors of a product that are multiplied at once
 LARGE = 40  # dimensions beyond which a matrix of size N^2 takes more memory than it saves time
 STABLE = 1.0 - 1e-12  # beyond this radius a Lyapunov solve is noise
 
@@ -144,10 +145,7 @@ def cyclic_limit(hessians: ArrayLike, S: ArrayLike) -> float:
         return low
     for _ in range(SCANS):
         steps = np.geomspace(low, high, SCANNED)
-        product = np.broadcast_to(np.eye(B.shape[1]), (SCANNED, *B.shape[1:]))
-        with np.errstate(over="ignore", invalid="ignore"):
-            for one in B:
-                product = product - steps[:, np.newaxis, np.newaxis] * (one @ product)
+        product = _products(B, steps)
         finite = np.isfinite(product).all(axis=(1, 2))
         radius = np.full(SCANNED, np.inf)
         radius[finite] = np.abs(np.linalg.eigvals(product[finite])).max(axis=1)
@@ -158,6 +156,21 @@ def cyclic_limit(hessians: ArrayLike, S: ArrayLike) -> float:
             return float(low)
         low, high = steps[first - 1], steps[first]
     return float(low)
+
+
+def _products(B: Array, steps: Array) -> Array:
+    """Return the product of I - epsilon B, the first of B (n, N, N) rightmost, for each of ``steps``: (steps, N, N)."""
+    N = B.shape[1]
+    together = max(1, TOGETHER // (len(steps) * N * N))
+    product = np.broadcast_to(np.eye(N), (len(steps), N, N))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for first in range(0, len(B), together):
+            factors = np.eye(N) - steps[:, np.newaxis, np.newaxis] * B[first : first + together, np.newaxis]
+            while len(factors) > 1:  # neighbours are multiplied all at once
+                odd = factors[2 * (len(factors) // 2) :]
+                factors = np.concatenate([factors[1::2] @ factors[: len(factors) - len(odd) : 2], odd])
+            product = factors[0] @ product
+    return product
 
 
 def _drifts(hessians: ArrayLike, S: ArrayLike) -> Array:

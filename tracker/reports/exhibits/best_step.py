@@ -16,16 +16,14 @@ from tracker.scenario.step_warnings import FAST, SLOW
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from tracker.limits import OutOfScope
     from tracker.limits.switched_quadratic import SwitchedQuadratic
     from tracker.reports.run_view import View
 
 
 KEY, QUESTION = "regime", "Is the step right for the speed of the chain?"
 CURVE_POINTS = 60
-PLACES_OF_EVERY_SAMPLER = ("modes", "interventions")  # places in messages that concern every sampler
-OWN_MESSAGE_PREFIX = "best_step: "  # in front of its own messages
 ROOM_FOR_A_LABEL = 0.12  # of the height, for a label
-THEORY_ASKED_FOR = "stationary"  # what messages call the theory
 MOST_TIMES_THE_LEAST_ERROR = 20.0  # times the least error: what is higher does not set the scale
 GAIN_NOT_WORTH_A_WORD = 0.01  # of the error that another step would save: not worth a word
 LARGEST_REST_OF_THE_SPLIT = 0.25  # of the error left over by the four leading terms: they do not describe it
@@ -65,14 +63,16 @@ def exhibit(view: View) -> Exhibit | Omitted:
     return Exhibit(KEY, QUESTION, _caption(view, known, unknown), alt, fig, _table(view, known))
 
 
-def theories(view: View) -> tuple[dict[str, Theory], dict[str, str]]:
+def theories(view: View) -> tuple[dict[str, Theory], dict[str, OutOfScope]]:
     """Return what is known exactly, by sampler, and why not for the others."""
+    from tracker.limits.scope import refusal_of
+
     known, unknown = {}, {}
     for name in view.samplers:
         try:
             known[name] = theory(view, name)
         except (ValueError, ArithmeticError) as problem:
-            unknown[name] = _reason(str(problem), name)
+            unknown[name] = refusal_of(problem, name)
     return known, unknown
 
 
@@ -80,9 +80,9 @@ def theory(view: View, name: str) -> Theory:
     """Return the exact stationary mean-square error of a sampler and its parts; ValueError where it is not known."""
     from tracker.limits.best_constant_step import TOO_FLAT, error, split_error
     from tracker.limits.stationary_moments import largest_step
-    from tracker.limits.switched_quadratic import read
+    from tracker.limits.switched_quadratic import read_quadratic
 
-    problem = read(view.scenario, name, THEORY_ASKED_FOR)
+    problem = read_quadratic(view.scenario, name)
     floor, noise, lag = split_error(problem)
     limit = largest_step(problem, "alpha")
     if limit <= 0.0:
@@ -102,16 +102,8 @@ def _best(view: View, name: str) -> tuple[float, float, str]:
     try:
         best = best_step(view.scenario, name)
     except (ValueError, ArithmeticError) as problem:
-        return float("nan"), float("nan"), str(problem).removeprefix(OWN_MESSAGE_PREFIX)
+        return float("nan"), float("nan"), str(problem)
     return best.epsilon, best.mean_square_error, ""
-
-
-def _reason(message: str, name: str) -> str:
-    """The message without its advice, which is for those who call the library: place: fact: advice."""
-    place_and_fact = (
-        message.removeprefix(f'sampler "{name}": ').replace(f"limits.{THEORY_ASKED_FOR}", "theory").split(": ")
-    )
-    return ": ".join(place_and_fact[: 1 if message.startswith("sampler ") else 2])
 
 
 def _scale(ax: Axes, view: View) -> None:
@@ -187,7 +179,7 @@ def _curves(ax: Axes, view: View, known: dict[str, Theory]) -> None:
     ax.set_xlabel("ε, step of the sampler")
 
 
-def _caption(view: View, known: dict[str, Theory], unknown: dict[str, str]) -> str:
+def _caption(view: View, known: dict[str, Theory], unknown: dict[str, OutOfScope]) -> str:
     classes: dict[str, list[str]] = {}
     for row in view.run.summary["regime"]:
         classes.setdefault(f"{row['class']} (α/ε = {plain(row['ratio'])})", []).append(row["sampler"])
@@ -199,14 +191,13 @@ def _caption(view: View, known: dict[str, Theory], unknown: dict[str, str]) -> s
     return " ".join(f"{sentence}." for sentence in sentences if sentence)
 
 
-def _missing(unknown: dict[str, str]) -> str:
+def _missing(unknown: dict[str, OutOfScope]) -> str:
     """Why theory says nothing of some samplers; what holds for the scenario is said once."""
     reasons: dict[str, list[str]] = {}
-    for name, reason in unknown.items():
-        reasons.setdefault(reason, []).append(name)
-    for reason in reasons:
-        if reason.startswith(PLACES_OF_EVERY_SAMPLER):
-            return f"No exact error and no curve: {reason}"
+    for name, refusal in unknown.items():
+        if refusal.sampler is None:
+            return f"No exact error and no curve: {refusal.reason}"
+        reasons.setdefault(refusal.reason, []).append(name)
     rows = [f"no exact error for {listed(names)}: {reason}" for reason, names in reasons.items()]
     return f"N{'; '.join(rows)[1:]}" if rows else ""
 

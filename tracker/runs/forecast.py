@@ -8,20 +8,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from tracker.baseline_names import BASELINES
+from tracker.engine.arrays import array_rows, kinds_of
+from tracker.runs.array_shapes import shapes_of
 
 if TYPE_CHECKING:
-    from tracker.samplers.base import SamplerKeys
-    from tracker.scenario.model import Scenario
+    from tracker.scenario import Scenario
 
 FALLBACK_MEMORY = 8e9  # bytes, where the system does not tell
 
-DESCENTS, CALLS, CALL = (
-    64,
-    60,
-    10_000,
-)  # of the search for minimisers: at least; gradients in each; what one takes anyway
-MOST_SEARCH = 1e10  # terms: a few minutes
-STEPS_OF_A_TERM = 10  # it takes as long as these
+# Of the search for minimisers: descents at least, gradients in each, terms that one takes anyway.
+DESCENTS, CALLS_PER_DESCENT, TERMS_PER_CALL = 64, 60, 10_000
+MOST_SEARCH_TERMS = 1e10  # a few minutes
+STEPS_PER_TERM = 10  # a term takes as long as so many steps
 # Fitted to what benchmarks/memory.py measures, in bytes; the arrays themselves are counted, not fitted.
 PROGRAM = 280e6  # the interpreter with all that a run loads, kernels compiled before
 PAGE_MEMORY, PAGE_DISK, PAGE_PER_SAMPLER = 60e6, 0.27e6, 0.063e6  # drawing report.html, and the file
@@ -32,7 +30,6 @@ MOST_SHARDS, LARGEST_SHARD = 64, 1000  # shards, so that workers stay busy to th
 # How small compression makes the traces of samplers, which look random, and sums over ages, of which some are empty.
 # Waiting times and all of the baselines hardly count.
 TRACE_RATE, SUMS_RATE, EMPTY_RATE = 0.95, 0.4, 0.02
-SUMS = 7  # numbers that are summed over the steps in a mode, or of an age
 
 
 class PredictedCost(NamedTuple):
@@ -58,7 +55,7 @@ def _half_of_memory() -> float:
 
 
 @dataclass(frozen=True)
-class Limits:
+class ResourceLimits:
     """What a run may cost: steps of all trials and samplers, bytes of memory, bytes on disk."""
 
     max_steps: float = 1e11
@@ -66,75 +63,53 @@ class Limits:
     max_disk: float = 10e9
 
 
-class Arrays(NamedTuple):
-    """Bytes of the results: traces, sums over ages, other sums of the samplers, and what compresses to almost nothing."""
+class ArrayBytes(NamedTuple):
+    """Bytes of the arrays that a run leaves: as they are held, and compressed on disk."""
 
-    traces: float
-    ages: float
-    sums: float
-    empty: float
-
-    @property
-    def total(self) -> float:
-        """All of them."""
-        return sum(self)
+    held: float
+    packed: float
 
 
-def arrays_of(scenario: Scenario) -> Arrays:
-    """Return the size of the arrays that a run leaves (`tracker.engine.simulate.collect` names them)."""
-    N, X, samplers = scenario.dimension, len(scenario.modes), len(scenario.samplers)
-    records = scenario.steps // scenario.record_every + 1
-    pairs = N * (N - 1) / 2
-    moving = sum((sampler.skew_is == "moving") for sampler in scenario.samplers)
-    trace = records * (N + 2)  # theta, distance, excess cost
-    ages, waits = SUMS * _bins(scenario.steps, 4), 2 * X * _bins(scenario.steps, 32)
-    sums = (N + 1) * N + N + pairs + SUMS * X + 2 + 2 * X  # moments, last theta and S, sums by mode, marks, stays
-    chain = records / 4 + X * X + X * 2 * _bins(scenario.steps, 1) + 3  # modes, jumps, dwells by age
-    per_trial = Arrays(
-        traces=samplers * trace + moving * records * pairs,
-        ages=samplers * ages,
-        sums=samplers * sums,
-        empty=len(BASELINES) * (trace + ages + sums) + (samplers + len(BASELINES)) * waits + chain,
-    )
-    return Arrays(*(8.0 * scenario.trials * count for count in per_trial))
+def array_bytes(scenario: Scenario) -> ArrayBytes:
+    """Return the size of what the table of recorded arrays, and the samplers beside it, say that a run leaves."""
+    shapes, samplers = shapes_of(scenario, scenario.trials), len(scenario.samplers)
+    held = packed = 0.0
+    for row in array_rows(kinds_of(scenario)):
+        count = shapes[row.name].bytes
+        held += count
+        packed += count * _packing(row.axes, samplers / (samplers + len(BASELINES)))
+    return ArrayBytes(held, packed)
+
+
+def _packing(axes: tuple[str, ...], own: float) -> float:
+    """Return how small compression makes an array of which samplers other than baselines have the share ``own``."""
+    if "wait" in axes or not any(axis.endswith("sampler") for axis in axes):
+        return EMPTY_RATE
+    rate = SUMS_RATE if "age" in axes else TRACE_RATE
+    return own * rate + (1.0 - own) * EMPTY_RATE if "sampler" in axes else rate
 
 
 def predicted_cost(scenario: Scenario, *, page: bool = True) -> PredictedCost:
     """Return what a run of ``scenario`` will cost, with or without its report.html."""
     steps = float(scenario.trials) * scenario.steps
-    seconds = steps * sum(step_nanoseconds(sampler, scenario.dimension) for sampler in scenario.samplers) * 1e-9
-    arrays = arrays_of(scenario)
-    packed = TRACE_RATE * (arrays.traces + arrays.sums) + SUMS_RATE * arrays.ages + EMPTY_RATE * arrays.empty
+    seconds = steps * sum(sampler.step_nanoseconds(scenario.dimension) for sampler in scenario.samplers) * 1e-9
+    held, packed = array_bytes(scenario)
     shards = max(min(scenario.trials, MOST_SHARDS), scenario.trials / LARGEST_SHARD)
     disk = TABLES + packed + page * (PAGE_DISK + PAGE_PER_SAMPLER * len(scenario.samplers))
     return PredictedCost(
         steps=steps * len(scenario.samplers),
         seconds=seconds,
-        memory=PROGRAM + page * PAGE_MEMORY + COPIES * arrays.total,
+        memory=PROGRAM + page * PAGE_MEMORY + COPIES * held,
         disk=disk,
         # shards and result side by side; the page comes when the shards have gone
-        disk_running=max(disk, TABLES + packed + arrays.total + SHARD_FRAME * shards),
+        disk_running=max(disk, TABLES + packed + held + SHARD_FRAME * shards),
     )
 
 
-def _bins(steps: int, per_doubling: int) -> float:
-    """Return how many bins hold the numbers up to ``steps``: one each at first, then some for each doubling."""
-    doublings = math.log2(max(1.0, steps / (2 * per_doubling)))
-    return min(steps + 1, per_doubling * (2 + doublings))
-
-
-def step_nanoseconds(sampler: SamplerKeys, N: int) -> float:
-    """Return the rough time of a step on one core, fitted to docs/architecture, "Speed of a step"."""
-    calls = sampler.evaluations
-    # one derivative for each entry of S, or the one of the noise
-    tangents = 0.3 * N * N * (N * (N - 1) / 2 if (sampler.skew_is == "moving") else 1)
-    return 20 + 8 * N + calls.gradient * (10 + 6 * N) + calls.cost * (10 + 6 * N) + calls.hessian * (20 + tangents)
-
-
-def refusals(scenario: Scenario, limits: Limits | None = None) -> list[str]:
+def refusals(scenario: Scenario, limits: ResourceLimits | None = None) -> list[str]:
     """Return a line for each limit that a run would break, with the flag that raises it."""
     counts = f"{scenario.trials} trials x {scenario.steps} steps x {len(scenario.samplers)} samplers"
-    limits = limits or Limits()
+    limits = limits or ResourceLimits()
     return [
         *search_refusals(scenario, limits),
         *broken_limits(predicted_cost(scenario), limits, counts, f" with record_every = {scenario.record_every}"),
@@ -147,16 +122,14 @@ def what_is_searched(scenario: Scenario) -> str:
     return f"{scenario.name}: looking for the minimisers of {modes} in {scenario.dimension} dimension{'s'[: scenario.dimension > 1]}"
 
 
-def search_refusals(scenario: Scenario, limits: Limits) -> list[str]:
+def search_refusals(scenario: Scenario, limits: ResourceLimits) -> list[str]:
     """Return a line if looking for the minimisers of all modes, at all points of a sweep, takes too long."""
     swept = [
         len(values) for address, values in scenario.sweep.items() if address.partition(".")[0] in ("modes", "start")
     ]
-    terms = sum(CALL + count for count in (mode.search_size() for mode in scenario.modes) if count)
-    work, most = (
-        float(math.prod(swept) * DESCENTS * CALLS * terms),
-        max(MOST_SEARCH, limits.max_steps / STEPS_OF_A_TERM),
-    )
+    terms = sum(TERMS_PER_CALL + count for count in (mode.search_size() for mode in scenario.modes) if count)
+    work = float(math.prod(swept) * DESCENTS * CALLS_PER_DESCENT * terms)
+    most = max(MOST_SEARCH_TERMS, limits.max_steps / STEPS_PER_TERM)
     if work <= most:
         return []
     where = f"{len(scenario.modes)} modes" + (f" at {math.prod(swept)} points" if swept else "")
@@ -165,19 +138,19 @@ def search_refusals(scenario: Scenario, limits: Limits) -> list[str]:
     ]
 
 
-def broken_limits(cost: PredictedCost, limits: Limits, what: str, records: str = "") -> list[str]:
+def broken_limits(cost: PredictedCost, limits: ResourceLimits, what: str, records: str = "") -> list[str]:
     """Return a line for each limit that ``cost`` breaks; ``what`` and ``records`` tell what costs so much."""
     found = []
     if cost.steps > limits.max_steps:
         found.append(f"steps: {what} = {cost.steps:.3g} is more than {limits.max_steps:.3g}; raise it with --max-steps")
     for key, bytes_, most in (("memory", cost.memory, limits.max_memory), ("disk", cost.disk_running, limits.max_disk)):
         if bytes_ > most:
-            line = f"{key}: about {size(bytes_)} for {what}{records} is more than {size(most)}"
+            line = f"{key}: about {show_bytes(bytes_)} for {what}{records} is more than {show_bytes(most)}"
             found.append(f"{line}; raise it with --max-{key}")
     return found
 
 
-def size(count: float) -> str:
+def show_bytes(count: float) -> str:
     """Return a number of bytes for people."""
     for unit in ("bytes", "kB", "MB", "GB", "TB"):
         if count < 1000 or unit == "TB":

@@ -1,0 +1,137 @@
+"""Read a scenario for theory: one sampler in a world that only its chain moves, or a refusal that says why not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tracker import skew
+from tracker.scenario.builders import initial_law, skew_matrix
+
+if TYPE_CHECKING:
+    from tracker.array_types import Array
+    from tracker.scenario import Scenario
+
+
+class OutOfScope(ValueError):
+    """Theory does not cover what is asked for.
+
+    reason : why not, for any reader
+    advice : what whoever calls the library may do instead; may be empty
+    sampler : the one that it concerns; None where it concerns the scenario as a whole
+    """
+
+    def __init__(self, reason: str, advice: str = "", sampler: str | None = None) -> None:
+        super().__init__(reason, advice, sampler)
+        self.reason, self.advice, self.sampler = reason, advice, sampler
+
+    def __str__(self) -> str:
+        place = "" if self.sampler is None else f'sampler "{self.sampler}"'
+        return ": ".join(filter(None, (place, self.reason, self.advice)))
+
+
+def refusal_of(error: Exception, sampler: str | None = None) -> OutOfScope:
+    """Return an error of a computation as a refusal, if it is not one already."""
+    return error if isinstance(error, OutOfScope) else OutOfScope(str(error), sampler=sampler)
+
+
+class Subject(NamedTuple):
+    """What theory is about.
+
+    keys : the sampler's table
+    S : (N, N), as the sampler begins with it
+    Q, alpha : of the chain; zeros (X, X) and 0 without one
+    initial : (X,), the law of the first mode
+    mean, covariance : (N,) and (N, N), of the start
+    """
+
+    keys: Any
+    S: Array
+    Q: Array
+    alpha: float
+    initial: Array
+    mean: Array
+    covariance: Array
+
+
+def read_scenario(scenario: Scenario, sampler: str, *, at_given_skew: bool = False) -> Subject:
+    """Return what theory is about; ``at_given_skew``: S may move by its derivative, and is taken as it begins.
+
+    Raises
+    ------
+    OutOfScope
+        For a sampler that is not of the known form, a schedule, interventions, a sweep.
+    """
+    for refusal in world_refusals(scenario):
+        raise refusal
+    keys = sampler_keys(scenario, sampler)
+    S, factor = _skew(scenario, keys, at_given_skew=at_given_skew), scenario.start_factor
+    X, chain = len(scenario.modes), scenario.chain
+    return Subject(
+        keys=keys,
+        S=S,
+        Q=np.zeros((X, X)) if chain is None else np.array(chain.Q, dtype=np.float64),
+        alpha=0.0 if chain is None else chain.alpha,
+        initial=initial_law(scenario),
+        mean=scenario.start_mean,
+        covariance=np.asarray(factor @ factor.T),
+    )
+
+
+def world_refusals(scenario: Scenario) -> list[OutOfScope]:
+    """Return a refusal for everything in the scenario, beside its sampler and costs, that theory does not know."""
+    found = []
+    if scenario.sweep:
+        found.append(
+            OutOfScope(
+                "sweep: this file stands for many scenarios, and theory is about one",
+                "set its values with --set, or take the cases of the sweep one by one",
+            )
+        )
+    if scenario.schedule is not None:
+        found.append(
+            OutOfScope(
+                "schedule: theory is about modes that a Markov chain picks",
+                "give a [chain], or simulate with tracker.run",
+            )
+        )
+    if scenario.interventions:
+        advice = "leave them out with scenario.replace(interventions=[]), or simulate with tracker.run"
+        found.append(OutOfScope("interventions: theory knows none", advice))
+    return found
+
+
+def sampler_keys(scenario: Scenario, sampler: str) -> Any:
+    """Return the table of the sampler of that name."""
+    for keys in scenario.samplers:
+        if keys.name == sampler:
+            return keys
+    names = ", ".join(keys.name for keys in scenario.samplers)
+    raise ValueError(f"sampler: {sampler!r} is none of the scenario's: {names}")
+
+
+def refuse_random_skew(keys: Any) -> None:
+    """Refuse an S that is drawn for each trial."""
+    if getattr(keys, "skew", None) == "random":
+        reason = 'skew = "random" is drawn for each trial, and theory needs one S'
+        raise OutOfScope(reason, "give a matrix (tracker.skew.tridiagonal makes one from its entries)", keys.name)
+
+
+def _skew(scenario: Scenario, keys: Any, *, at_given_skew: bool) -> Array:
+    if keys.adapts and keys.skew_is != "moving":
+        reason = f"theory needs a sampler that stays as it is, and {keys.kind} moves {keys.adapts}"
+        raise OutOfScope(reason, "simulate it instead", keys.name)
+    if not (keys.euler or keys.adapts):
+        raise OutOfScope(f"theory is not known for the kind {keys.kind}", "simulate it instead", keys.name)
+    if not (keys.euler or (keys.tangent and at_given_skew)):
+        advice = (
+            "use limits.coupled for its law, limits.adaptive_path for (theta, D, S) at beta = inf, limits.skew_gain for the "
+            "drift of S at a given S"
+        )
+        reason = f"theory needs an S that stands still, and {keys.kind} moves it"
+        raise OutOfScope(reason, advice if keys.tangent else "simulate it instead", keys.name)
+    refuse_random_skew(keys)
+    S, bounds = skew_matrix(keys, scenario), getattr(keys, "skew_bounds", None)
+    assert S is not None  # only a random one is not known
+    return S if bounds is None else skew.clip(S, *bounds)
