@@ -101,8 +101,8 @@ import tracker, xarray, h5netcdf
 from tracker.cli import app
 from tracker.runs import checkpoints
 from tracker.engine.simulate import compile_kernels, prepare
-checkpoints.EVERY_SECONDS = float(sys.argv[2])
-checkpoints.WORTH_KEEPING = min(checkpoints.WORTH_KEEPING, checkpoints.EVERY_SECONDS)
+checkpoints.SECONDS_BETWEEN_SNAPSHOTS = float(sys.argv[2])
+checkpoints.SECONDS_WORTH_KEEPING = min(checkpoints.SECONDS_WORTH_KEEPING, checkpoints.SECONDS_BETWEEN_SNAPSHOTS)
 compile_kernels(prepare(tracker.load(sys.argv[1])))
 print("ready", flush=True)
 for line in sys.stdin:

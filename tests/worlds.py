@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import tracker
-from tracker.scenario.model import checked
+from tracker.scenario.model import make_scenario
 
 ROOT = Path(__file__).resolve().parents[1]
 SCENARIOS = ROOT / "scenarios"
@@ -33,7 +33,7 @@ def scenario_of(modes: list[dict[str, Any]], samplers: list[dict[str, Any]], **c
         "start": [0.5, 0.0],
         **changes,
     }
-    return checked({
+    return make_scenario({
         **data,
         "modes": [{"name": f"mode-{i}", **mode} for i, mode in enumerate(modes)],
         "samplers": [{"name": f"sampler-{i}", "epsilon": 0.04, "beta": 3.0, **keys} for i, keys in enumerate(samplers)],

@@ -198,8 +198,8 @@ WORLDS = {
             ("    if ratio < SLOW * (1.0 - ROUNDING):\n", "    if ratio <= SLOW:\n"),
             ('return "fast" if ratio > FAST * (1.0 + ROUNDING)', 'return "fast" if ratio > 20.0'),
             (
-                "for s in stability_limits(scenario, modes) if s.epsilon >= s.limit]",
-                "for s in stability_limits(scenario, modes) if s.epsilon >= 2.0 * s.limit]",
+                "for s in limits or stability_limits(scenario, modes) if s.epsilon >= s.limit]",
+                "for s in limits or stability_limits(scenario, modes) if s.epsilon >= 2.0 * s.limit]",
             ),
             ("return float(np.min(limits)) if limits", "return float(np.max(limits)) if limits"),
             ("met = length // math.gcd(length, every)", "met = length // every"),

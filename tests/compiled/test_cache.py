@@ -255,7 +255,7 @@ def test_one_signature_for_each_kind_of_sampler() -> None:
     scenario = tracker.parse(TWO)
     for name, changes in VARIANTS.items():
         content = {key: part for key, part in {**scenario.content(), **changes}.items() if part is not None}
-        varied = tracker.parse(toml_text.written(content))
+        varied = tracker.parse(toml_text.to_toml(content))
         for shard_size in (None, 1, 4):
             tracker.run(varied, executor=2, shard_size=shard_size)
         # all that this process has compiled or loaded, in this test or before

@@ -356,8 +356,10 @@ def made() -> Verdict:
         "E[theta_1]", 0.5, (0.6, 0.55), (0.0, 0.0), (0.1, 0.05), scale=1.0, order=Order(1.0, 1.0, 1.0, 1.0)
     )
     return Verdict(
-        "world", "classical", 1.5, "switched", 1.0, "moments", (0.1, 0.05), (seen,), Order(1.0, 0.9, 1.1, 1.02),
-        Distances(0.7, 0.01, float("nan")), "confirmed", "rejected", 0.05, statements=("limit: confirmed <so>",),
+        scenario="world", sampler="classical", ratio=1.5, horizon=1.0, reference="moments", epsilons=(0.1, 0.05),
+        observables=(seen,), order=Order(1.0, 0.9, 1.1, 1.02), distances=Distances(0.7, 0.01, float("nan")),
+        limit_verdict="confirmed", implementation_verdict="rejected", resolution=0.05,
+        statements=("limit: confirmed <so>",),
     )  # fmt: skip
 
 

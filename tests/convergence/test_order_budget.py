@@ -8,7 +8,8 @@ from worlds import pair, shipped
 
 from tracker.convergence import budget, order_only, step_ladder
 from tracker.convergence.check_request import Request
-from tracker.convergence.exact_values import OutOfReach, exact_values
+from tracker.convergence.exact_values import exact_values
+from tracker.limits import OutOfScope
 from tracker.limits.coupled_levels import coupled, coupled_together
 from tracker.scenario import Scenario, parse
 
@@ -57,7 +58,7 @@ def test_trials_and_then_levels_are_cut_by_the_cost_of_a_path() -> None:
 
 def test_a_law_over_the_bound_is_refused_before_it_begins_and_the_way_out_is_named() -> None:
     rungs = long_ladder(pair(3.0, 20.0, polynomial=True), 8)
-    with pytest.raises(OutOfReach, match=r"products, and 1e\+06 are allowed; --max-work allows more"):
+    with pytest.raises(OutOfScope, match=r"products, and 1e\+06 are allowed; --max-work allows more"):
         exact_values(rungs, lambda _: None, work=1e6)
     assert "laws on a grid (at most 1.5e+10 products each)" in budget.plan(rungs, Request(None, 0.05, lambda *_: None))
 

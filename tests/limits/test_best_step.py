@@ -15,7 +15,7 @@ from tracker import limits
 from tracker.limits.best_constant_step import averaged_error
 from tracker.limits.switched_quadratic import read_quadratic
 from tracker.scenario import with_settings
-from tracker.scenario.model import checked
+from tracker.scenario.model import make_scenario
 
 FALLS = r"^(S makes .*)?the error still falls at epsilon = \S+, so that no step is the best$"
 
@@ -28,7 +28,7 @@ def two_bowls(alpha: float, beta: float) -> tracker.Scenario:
     ]
     sampler = {"name": "s", "kind": "langevin", "epsilon": 0.01, "beta": beta}
     data = {"name": "two", "trials": 1, "steps": 1, "start": [0.0], "modes": modes, "samplers": [sampler]}
-    return checked({**data, "chain": {"alpha": alpha, "Q": [[-1.0, 1.0], [1.0, -1.0]]}})
+    return make_scenario({**data, "chain": {"alpha": alpha, "Q": [[-1.0, 1.0], [1.0, -1.0]]}})
 
 
 def random_problem(seed: int) -> tracker.Scenario:
@@ -105,7 +105,7 @@ def test_a_valley_above_the_level_of_averaging_is_not_the_best_step() -> None:
     skew = [[0.0, -2.0], [2.0, 0.0]]
     sampler = {"name": "s", "kind": "accelerated", "epsilon": 1e-3, "beta": 4.0, "skew": skew}
     data = {"name": "hump", "trials": 1, "steps": 1, "start": [0.0, 0.0], "modes": modes, "samplers": [sampler]}
-    scenario = checked({**data, "chain": {"alpha": 1e-4, "Q": [[-1.0, 1.0], [1.0, -1.0]]}})
+    scenario = make_scenario({**data, "chain": {"alpha": 1e-4, "Q": [[-1.0, 1.0], [1.0, -1.0]]}})
     averaging, hump, below, valley, above = (naive_error(scenario, e) for e in (1e-8, 1e-5, 1e-3, 2e-3, 4e-3))
     assert averaging == pytest.approx(2.0 / (5.5 * 4.0), rel=3e-3)
     assert averaging < valley < min(below, above) < hump
@@ -171,7 +171,7 @@ def test_where_skew_cuts_the_stable_steps_short_it_is_named() -> None:
     ]
     sampler = {"name": "s", "kind": "accelerated", "epsilon": 1e-4, "beta": 4.0, "skew": 4.0}
     data = {"name": "pump", "trials": 1, "steps": 1, "start": [0.0, 0.0], "modes": modes, "samplers": [sampler]}
-    scenario = checked({**data, "chain": {"alpha": 1.5e-3, "Q": [[-1.0, 1.0], [1.0, -1.0]]}})
+    scenario = make_scenario({**data, "chain": {"alpha": 1.5e-3, "Q": [[-1.0, 1.0], [1.0, -1.0]]}})
     with pytest.raises(
         ValueError, match=r"S makes the switched system unstable from epsilon = 3\.12e-05 on.*no step is"
     ):

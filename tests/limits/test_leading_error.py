@@ -11,7 +11,7 @@ import pytest
 import tracker
 from tracker import limits
 from tracker.limits import epsilon_derivative, moment_system
-from tracker.scenario.model import checked
+from tracker.scenario.model import make_scenario
 
 FINE = 70  # the smallest epsilon is 2^-70
 
@@ -41,7 +41,7 @@ def world(stiff: float, ratio: float, s: float) -> tracker.Scenario:
     # the ratio alone matters; alpha must be small enough for a chain
     chain = {"alpha": ratio * 2.0**-30, "Q": [[-1.0, 1.0], [0.5, -0.5]], "initial": "m0"}
     sampler = {"name": "s", "kind": "accelerated", "epsilon": 2.0**-30, "beta": 2.0, "skew": s}
-    return checked({**data, "chain": chain, "samplers": [sampler]})
+    return make_scenario({**data, "chain": chain, "samplers": [sampler]})
 
 
 def exact(values: Any) -> np.ndarray:

@@ -12,8 +12,9 @@ from test_limits_density import LIMIT_D, OTHER_SKEW_D, SAMPLER_D, example_d, num
 from worlds import pair
 
 from tracker.limits.density_means import algorithm_density_for_means, density_for_means
-from tracker.limits.density_solvers import Law, density
+from tracker.limits.density_solvers import density
 from tracker.limits.exact_moments import moments
+from tracker.limits.grid_law import Law
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,9 +11,10 @@ from worlds import shipped
 
 from tracker.limits import finite_volume
 from tracker.limits.coupled_levels import coupled
-from tracker.limits.density_solvers import Law, algorithm_density, density, ks, w1
+from tracker.limits.density_solvers import algorithm_density, density
 from tracker.limits.drift_field import read_field
 from tracker.limits.grid_box import automatic_box
+from tracker.limits.grid_law import Law, ks_of_laws, w1_of_laws
 from tracker.scenario import Scenario, parse
 
 POINTS = [-1.0, -0.5, 0.0, 0.5, 1.0]
@@ -198,16 +199,20 @@ def test_the_samplers_own_law_in_example_b(n: int) -> None:
 def test_distances_from_sampler_to_limit_in_example_b() -> None:
     limit = density(example_b(), "classical", [1.0], method="spectral")
     laws = {n: algorithm_density(example_b(n), "classical", n) for n in W1_B}
-    np.testing.assert_allclose([w1(law, limit)[0] for law in laws.values()], list(W1_B.values()), rtol=0, atol=1e-7)
-    np.testing.assert_allclose([ks(law, limit)[0] for law in laws.values()], list(KS_B.values()), rtol=0, atol=1e-8)
-    assert w1(limit, limit)[0] == ks(limit, limit)[0] == 0.0
+    np.testing.assert_allclose(
+        [w1_of_laws(law, limit)[0] for law in laws.values()], list(W1_B.values()), rtol=0, atol=1e-7
+    )
+    np.testing.assert_allclose(
+        [ks_of_laws(law, limit)[0] for law in laws.values()], list(KS_B.values()), rtol=0, atol=1e-8
+    )
+    assert w1_of_laws(limit, limit)[0] == ks_of_laws(limit, limit)[0] == 0.0
 
 
 def test_two_methods_agree_on_a_distance() -> None:
     law = density(example_b(), "classical", [1.0])
     limit = density(example_b(), "classical", [1.0], method="spectral")
-    assert w1(law, limit)[0] < 1e-5
-    assert ks(law, limit)[0] < 1e-5
+    assert w1_of_laws(law, limit)[0] < 1e-5
+    assert ks_of_laws(law, limit)[0] < 1e-5
 
 
 # --- Example D
@@ -312,7 +317,7 @@ def test_positive_and_of_mass_one(N: int, pairs: int, cells: int) -> None:
             law = density(scenario, "s", [0.05, 0.5], cells=cells)
         assert law.density.min() >= 0
         assert law.mass_error.max() < 1e-10
-        field = read_field(scenario, "s", "test", "")
+        field = read_field(scenario, "s")
         L = finite_volume.rate_matrix(field, automatic_box(field), 16)
         off = L.toarray() - np.diag(L.diagonal())
         assert off.min() >= 0
@@ -322,7 +327,7 @@ def test_positive_and_of_mass_one(N: int, pairs: int, cells: int) -> None:
 def test_uniformisation_is_the_exponential() -> None:
     from scipy.linalg import expm
 
-    field = read_field(example_b(), "classical", "test", "")
+    field = read_field(example_b(), "classical")
     L = finite_volume.rate_matrix(field, np.array([[-2.5, 2.5]]), 20)
     v = finite_volume.initial_masses(field, np.array([[-2.5, 2.5]]), 20).ravel()
     for t in (0.0, 0.3, 40.0, 4000.0):
@@ -332,7 +337,7 @@ def test_uniformisation_is_the_exponential() -> None:
 def test_gibbs_law_is_kept_in_one_mode() -> None:
     """Scharfetter and Gummel's scheme has exp(-beta C) at the middles of the cells as its stationary law."""
     scenario = example_b()
-    field = read_field(scenario.replace(modes=scenario.modes[:1], chain=None), "classical", "test", "")
+    field = read_field(scenario.replace(modes=scenario.modes[:1], chain=None), "classical")
     box = np.array([[-2.5, 2.5]])
     (x,) = finite_volume.cell_axes(box, 50)
     gibbs = np.exp(-4 * ((x**2 - 1) ** 2 / 4 - 0.3 * x))

@@ -9,9 +9,10 @@ import pytest
 from worlds import pair
 
 from tracker.limits import density_means, flow_law, mass_places, spectral
-from tracker.limits.density_solvers import Law, density_field
+from tracker.limits.density_solvers import density_field
 from tracker.limits.exact_moments import moments
 from tracker.limits.grid_box import automatic_box
+from tracker.limits.grid_law import Law
 from tracker.scenario import Scenario, parse
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from tracker.limits import moment_system
 from tracker.limits.stationary_moments import Steady, largest_step
 from tracker.limits.switched_quadratic import read_quadratic
 from tracker.scenario import with_settings
-from tracker.scenario.model import checked
+from tracker.scenario.model import make_scenario
 from tracker.skew import switched_moments
 
 A = shipped("example_a")
@@ -126,7 +126,7 @@ def random_scenario(X: int, N: int, seed: int, epsilon: float = 0.05, alpha: flo
     }
     if X > 1:
         data["chain"] = {"alpha": alpha, "Q": Q.tolist(), "initial": [1.0, *[0.0] * (X - 1)]}
-    return checked(data)
+    return make_scenario(data)
 
 
 # --- the tables
@@ -462,7 +462,7 @@ def test_other_worlds_are_refused() -> None:
     scheduled = {key: value for key, value in A.parts().items() if key != "chain"}
     scheduled["schedule"] = {"switches": [[0, "one"], [5, "two"]]}
     with pytest.raises(ValueError, match=r"schedule: .*\[chain\]"):
-        limits.moments(checked(scheduled), "skewed", [1.0])
+        limits.moments(make_scenario(scheduled), "skewed", [1.0])
     with pytest.raises(ValueError, match="interventions: "):
         limits.moments(A.replace(interventions=[{"kind": "switch", "at": 3, "to": "two"}]), "skewed", [1.0])
     with pytest.raises(ValueError, match="sweep: "):

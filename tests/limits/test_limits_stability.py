@@ -20,7 +20,7 @@ from tracker.reports.run_view import View
 from tracker.reports.verdict_box import verdict
 from tracker.runs.run_reading import open_run
 from tracker.scenario import switched_systems, warnings
-from tracker.scenario.model import checked
+from tracker.scenario.model import make_scenario
 from tracker.skew import switched_moments
 
 TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
@@ -35,7 +35,7 @@ def world(K: float, s: float, ratio: float, epsilon: float = 1e-4, **more: objec
     ]
     sampler = {"name": "turning", "kind": "accelerated", "epsilon": epsilon, "beta": 4.0, "skew": s}
     data = {"name": "pump", "trials": 5, "steps": 2000, "start": [0.0, 0.0], "modes": modes, "samplers": [sampler]}
-    return checked({**data, "chain": {"alpha": ratio * epsilon, "Q": FLIP.tolist()}, **more})
+    return make_scenario({**data, "chain": {"alpha": ratio * epsilon, "Q": FLIP.tolist()}, **more})
 
 
 def full_abscissa(K: float, s: float, ratio: float) -> float:

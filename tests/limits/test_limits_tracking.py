@@ -15,7 +15,7 @@ from tracker import limits, skew
 from tracker.limits.best_constant_step import error, slope, split_error
 from tracker.limits.switched_quadratic import read_quadratic
 from tracker.scenario import with_settings
-from tracker.scenario.model import checked
+from tracker.scenario.model import make_scenario
 
 A = shipped("example_a")
 DIGIT_8, DIGIT_10 = 0.51e-8, 0.51e-10
@@ -36,7 +36,7 @@ def scalar(epsilon: float, alpha: float) -> tracker.Scenario:
         {"name": name, "cost": "quadratic", "minimum": [m], "curvature": [[1.3]], "gradient_noise": 2.0}
         for name, m in (("up", 0.8), ("down", -0.8))
     ]
-    return checked(
+    return make_scenario(
         {
             "name": "scalar",
             "trials": 1,
@@ -55,7 +55,7 @@ def example_c(s: float, epsilon: float = 0.01, **sampler: object) -> tracker.Sce
         {"name": name, "cost": "quadratic", "minimum": [0.0, m], "curvature": [[8.0, 0.0], [0.0, 1.0]]}
         for name, m in (("up", 1.0), ("down", -1.0))
     ]
-    return checked(
+    return make_scenario(
         {
             "name": "example-c",
             "trials": 1,
@@ -72,7 +72,9 @@ def one_mode(s: float, epsilon: float) -> tracker.Scenario:
     """The cost with one mode of docs/mathematics, "Skew gain"."""
     mode = {"name": "one", "cost": "quadratic", "minimum": [0.3, -0.2], "curvature": [[3.0, 0.5], [0.5, 1.0]]}
     sampler = {"name": "s", "kind": "accelerated", "epsilon": epsilon, "beta": 2.0, "skew": s}
-    return checked({"name": "b", "trials": 1, "steps": 1, "start": [2.0, 1.0], "modes": [mode], "samplers": [sampler]})
+    return make_scenario(
+        {"name": "b", "trials": 1, "steps": 1, "start": [2.0, 1.0], "modes": [mode], "samplers": [sampler]}
+    )
 
 
 # --- tracking

@@ -10,7 +10,7 @@ from worlds import shipped
 import tracker
 from tracker import limits, references
 from tracker.scenario import with_settings
-from tracker.scenario.model import checked
+from tracker.scenario.model import make_scenario
 
 A = shipped("example_a")
 H = np.array([[[2.0, 0.3], [0.3, 1.0]], [[1.0, -0.2], [-0.2, 1.5]]])
@@ -162,7 +162,7 @@ def test_metropolis_hastings_agrees_with_the_exact_law_of_a_polynomial() -> None
     mode = {"name": "w", "cost": "polynomial", "variables": ["a", "b"], "formula": "a^4/4 - a*b + b^2 - 0.3*a"}
     sampler = {"name": "s", "kind": "langevin", "epsilon": 1e-3, "beta": 1.5}
     data = {"name": "p", "trials": 1, "steps": 1, "start": [0.0, 0.0], "modes": [mode], "samplers": [sampler]}
-    scenario = checked(data)
+    scenario = make_scenario(data)
     draws = references.metropolis(scenario, beta=1.5, draws=8000, chains=4, seed=5)
 
     def score(beta: float) -> float:

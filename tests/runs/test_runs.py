@@ -466,7 +466,7 @@ def test_modes_of_different_families_run_together(monkeypatch: pytest.MonkeyPatc
 
 def interrupted(**changes: Any) -> tracker.Run:
     content = {key: part for key, part in SCENARIO.content().items() if key != "chain"}
-    text = toml_text.written(content | {"record_every": 1, "burn_in": 0} | changes)
+    text = toml_text.to_toml(content | {"record_every": 1, "burn_in": 0} | changes)
     return tracker.run(tracker.parse(text), executor=1)
 
 

@@ -21,7 +21,7 @@ from worlds import SCENARIOS
 from tracker.cli import app
 from tracker.runs.forecast import refusals
 from tracker.scenario import ScenarioError, parse, warnings
-from tracker.scenario.model import checked
+from tracker.scenario.model import make_scenario
 
 SECONDS = 5.0  # milliseconds to a second on an idle machine; the margin is for a busy one
 
@@ -510,7 +510,7 @@ def test_whatever_is_spoilt_is_valid_or_a_scenario_error(seed: int) -> None:
         for _ in range(rng.choice([1, 1, 2, 3])):
             spoil(data, rng)
         try:
-            scenario = checked(data)
+            scenario = make_scenario(data)
         except ScenarioError as error:
             lines += error.problems
         else:

@@ -16,7 +16,7 @@ import tracker
 from tracker.cli import app
 from tracker.scenario import ScenarioError
 from tracker.scenario.complaints import nearest
-from tracker.scenario.toml_text import tables
+from tracker.scenario.toml_text import read_tables
 
 BUSY = 2.0  # other programs on the same cores make a second of CPU do less
 
@@ -70,8 +70,8 @@ def test_quotes_at_the_end_of_a_long_string_do_not_hide_what_follows(quotes: str
     kind = quotes[0] * 3
     text = f"x = {{a = {kind}a{quotes}, b" + ".b" * 30 + " = 1}"
     with pytest.raises(ScenarioError, match="nested more than 16 levels deep"):
-        tables(text, "text")
-    assert tables(f"x = {kind}a{quotes}\ny.z = 1", "text")["x"] == "a" + quotes[3:]
+        read_tables(text, "text")
+    assert read_tables(f"x = {kind}a{quotes}\ny.z = 1", "text")["x"] == "a" + quotes[3:]
 
 
 @pytest.mark.parametrize("before", ['"quadratic"', '"langevin"'])

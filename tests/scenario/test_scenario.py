@@ -34,7 +34,7 @@ from tracker.scenario import (
     with_settings,
 )
 from tracker.scenario.step_warnings import least_limit
-from tracker.scenario.toml_text import written
+from tracker.scenario.toml_text import to_toml
 
 FILES = sorted(SCENARIOS.glob("*.toml"))
 IDENTITY = 1e-12
@@ -208,7 +208,7 @@ def test_a_changed_scenario_can_be_written_and_read_again(path: Path) -> None:
 @given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), st.text(max_size=5), max_size=3))
 def test_any_text_can_be_written(table: dict[str, str]) -> None:
     clean = {key: entry.encode("utf-8", "replace").decode() for key, entry in table.items()}
-    assert tomllib.loads(written({"top": 1, "table": clean})) == {"top": 1, "table": clean}
+    assert tomllib.loads(to_toml({"top": 1, "table": clean})) == {"top": 1, "table": clean}
 
 
 def test_settings_take_the_addresses_of_a_sweep(scenario: Scenario) -> None:

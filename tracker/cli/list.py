@@ -49,10 +49,10 @@ def list_(
 
 def _described(path: Path) -> dict[str, Any]:
     from tracker.scenario import ScenarioError, parse
-    from tracker.scenario.toml_text import read
+    from tracker.scenario.toml_text import read_text
 
     try:
-        text = read(path)
+        text = read_text(path)
         s = parse(text, path.name, folder=path.parent)
     except ScenarioError as error:
         return {"file": path.name, "name": None, "size": "invalid", "claim": error.problems[0]}

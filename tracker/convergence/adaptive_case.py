@@ -14,7 +14,6 @@ from tracker.convergence.verdict import Observable, Order
 from tracker.scenario import ScenarioError
 
 if TYPE_CHECKING:
-    from tracker.array_types import Array
     from tracker.convergence.check_request import Request
     from tracker.convergence.extrapolation import Judged
     from tracker.convergence.step_ladder import Ladder
@@ -55,7 +54,13 @@ def _against_the_path(rungs: Ladder, request: Request) -> Verdict:
             found.stderr[:, j],
             scale=float(found.scale[j]),
             intercept=float(judged.discrepancy[j]),
-            order=_slope(rungs, errors[:, j], found.stderr[:, j], float(found.scale[j])),
+            order=order.order_of(
+                rungs.epsilons,
+                errors[:, j],
+                found.stderr[:, j],
+                None if random else errors[:, j],
+                float(found.scale[j]),
+            ),
         )
         for j, name in enumerate(found.names)
     )
@@ -99,12 +104,6 @@ def _limit(rungs: Ladder, found: Triple, delta: float, trials: int, *, random: b
     c = extrapolation.weights(rungs.epsilons)
     covariance = np.diag((c[:, None] ** 2 * found.stderr**2).sum(axis=0))
     return extrapolation.judge_sampled(c @ (found.algorithm - found.limit), covariance, found.scale, delta, trials)
-
-
-def _slope(rungs: Ladder, error: Array, stderr: Array, size: float) -> Order | None:
-    if stderr.any():
-        return order.sampled_order(rungs.epsilons, error, stderr, None)
-    return order.exact_order(rungs.epsilons, error, size)
 
 
 def _means_only(rungs: Ladder, request: Request) -> Verdict:

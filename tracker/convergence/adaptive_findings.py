@@ -1,11 +1,6 @@
 """Compare (theta, D, S) of a sampler whose S moves with its limit, where the limit is known.
 
-Notes
------
-docs/mathematics, "Adaptive path".
-Algorithm 1 at beta = inf in one mode from one point has an ODE as its limit, which ``limits.adaptive_path``
-solves; D itself is compared, because "S ascent" and "sign of E_ij" leave the same theta and S. With noise (beta < inf, several
-modes, a random start) no independent law exists: coupled levels show the order, never the limit.
+docs/mathematics, "Adaptive path". D itself is compared, because "S upwards" and "sign of E_ij" leave the same theta and S.
 """
 
 from __future__ import annotations
@@ -18,6 +13,7 @@ from tracker import limits
 from tracker.convergence.trials import built, rung_seed
 from tracker.costs.facts import additive_noise
 from tracker.engine import simulate
+from tracker.limits.coupled_levels import coupled_together
 from tracker.limits.coupled_paths import cost_hessians
 from tracker.limits.drift_field import cost_gradients
 from tracker.samplers.base import unpack
@@ -25,6 +21,8 @@ from tracker.scenario import skew_matrix
 from tracker.skew import clip, pairs, to_pairs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tracker.array_types import Array
     from tracker.convergence.step_ladder import Ladder
 
@@ -96,7 +94,7 @@ def _hessian(cost: Any, theta: Array) -> Array:
     return out[0]
 
 
-class Witness:
+class StateProbe:
     """Sees the ledgers of a shard, in which the engine leaves the whole state of the samplers, D among it."""
 
     state: Array
@@ -117,13 +115,12 @@ class Witness:
 def _rung(ladder: Ladder, rung: int, trials: int) -> Array:
     """theta, D and S of the engine at T, shape (trials, J)."""
     scenario = ladder.at(rung, trials=trials, seed=rung_seed(ladder.scenario.seed, rung))
-    problem, witness = built(scenario), Witness()
-    simulate.simulate(problem, range(trials), keeper=witness)
-    rows = []
-    for row in witness.state:
-        state = unpack(problem.contestants[0].parameters, scenario.dimension, row)
-        rows.append(np.concatenate([state.theta, state.D.T.ravel(), to_pairs(state.S)]))
-    return np.array(rows)
+    problem, probe = built(scenario), StateProbe()
+    simulate.simulate(problem, range(trials), keeper=probe)
+    parameters, N = problem.contestants[0].parameters, scenario.dimension
+    states = [unpack(parameters, N, row) for row in probe.state]
+    theta, D, S = (np.array(part) for part in zip(*((s.theta, s.D.T, s.S) for s in states), strict=True))
+    return _rows(theta, D, S)
 
 
 def recursion(ladder: Ladder, N: int) -> Array | None:
@@ -131,14 +128,15 @@ def recursion(ladder: Ladder, N: int) -> Array | None:
     per_unit = 1.0 / ladder.epsilons[0]
     if abs(per_unit - round(per_unit)) > 1e-9 * per_unit:
         return None
-    values = []
-    P = len(pairs(N))
-    for j in range(N + P * N + P):
 
-        def pick(theta: Array, D: Array, S: Array, j: int = j) -> Array:
-            flat = np.concatenate([theta, D.reshape(len(theta), -1), np.array([to_pairs(each) for each in S])], axis=1)
-            return np.asarray(flat[:, j])
+    def entry(j: int) -> Callable[[Array, Array, Array], Array]:
+        return lambda theta, D, S: np.asarray(_rows(theta, D, S)[:, j])
 
-        found = limits.coupled(ladder.at(0), ladder.sampler, pick, [ladder.horizon], [round(per_unit)], 2)
-        values.append(float(found.value[0, 0]))
-    return np.array(values)
+    entries = [entry(j) for j in range(len(names(N)))]
+    found = coupled_together(ladder.at(0), ladder.sampler, entries, [ladder.horizon], [round(per_unit)], 2)
+    return np.array([float(each.value[0, 0]) for each in found])
+
+
+def _rows(theta: Array, D: Array, S: Array) -> Array:
+    """Theta (trials, N), D (trials, pairs, N) and S (trials, N, N) as rows of numbers in the order of ``names``."""
+    return np.concatenate([theta, D.reshape(len(theta), -1), np.array([to_pairs(each) for each in S])], axis=1)

@@ -24,7 +24,7 @@ from tracker.convergence.exact_values import Exact, exact_values
 from tracker.convergence.law_bounds import bounds, law_distances, law_gap
 from tracker.convergence.rare_events import set_aside
 from tracker.convergence.trials import RungTrials, Tally
-from tracker.convergence.verdict import Distances, Observable, Order, Verdict
+from tracker.convergence.verdict import Distances, Observable, Verdict
 from tracker.limits.density_means import MOST_PRODUCTS
 from tracker.limits.scope import OutOfScope
 
@@ -210,7 +210,7 @@ def _observables(rungs: Ladder, exact: Exact, done: _Trials, limit: Judged, scal
     else:
         assert exact.algorithm is not None
         values, stderr = exact.algorithm, np.zeros_like(exact.algorithm)
-    errors = values - exact.limit
+    errors, sizes = values - exact.limit, np.abs(exact.limit) + scale
     found = []
     for j, name in enumerate(panel.names):
         truth = None if exact.algorithm is None else (exact.algorithm - exact.limit)[:, j]
@@ -226,19 +226,10 @@ def _observables(rungs: Ladder, exact: Exact, done: _Trials, limit: Judged, scal
                 scale=float(scale[j]),
                 intercept=float(limit.discrepancy[j]) if in_test else None,
                 intercept_stderr=float(limit.uncertainty[j]) if in_test and done.every else None,
-                order=_slope(rungs, errors[:, j], stderr[:, j], truth, float(abs(exact.limit[j]) + scale[j])),
+                order=order.order_of(rungs.epsilons, errors[:, j], stderr[:, j], truth, float(sizes[j])),
             )
         )
     return tuple(found)
-
-
-def _slope(rungs: Ladder, error: Array, stderr: Array, truth: Array | None, size: float) -> Order | None:
-    exact = None if truth is None else order.exact_order(rungs.epsilons, truth, size)
-    if not stderr.any():
-        return exact
-    if truth is not None and exact is None:
-        return None  # no leading term: there is nothing to fit
-    return order.sampled_order(rungs.epsilons, error, stderr, truth)
 
 
 def _regime(rungs: Ladder, exact: Exact, done: _Trials, request: Request) -> tuple[Distances, Distances, list[str]]:

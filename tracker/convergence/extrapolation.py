@@ -1,17 +1,4 @@
-"""Extrapolate errors to epsilon = 0, and test whether they vanish there.
-
-Notes
------
-docs/mathematics, "Limit verdict".
-d_l = algorithm at epsilon_l - limit; least squares d = a + b epsilon + c epsilon^2, and a is the
-discrepancy. With q the 99 % quantile of max |N(0, corr)|:
-
-    rejected      max_j |a_j| / se_j > q; this comes first
-    confirmed     |a_j| + 1.645 se_j < delta scale_j for every j: an intersection-union test, 5 % overall
-    inconclusive  otherwise
-
-At R* trials, where (q + 1.645) se_j = delta scale_j for the worst j, an algorithm with the right limit is confirmed with
-probability 99 %, and one that is off by delta or more is rejected with 95 %: that is the number that decides.
+"""Extrapolate errors to epsilon = 0, and test whether they vanish there (docs/mathematics, "Limit verdict").
 
 Exact values carry no noise that a high degree would blow up: they are interpolated, and what the highest degree changes
 stands in the place of a standard error.

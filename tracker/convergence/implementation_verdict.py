@@ -1,10 +1,7 @@
 """Judge the engine at the largest step: its law against the algorithm's law, and each single step.
 
-Notes
------
-A right engine is rejected in at most 1 % of all checks: a half of it is the panel's, which compares with an exact law, 4/10
-belong to the steps, and 1/10 to the whole law where N = 1 (see ``law_bounds``). Where no exact law is known the steps decide
-alone: confirmed means that noise, drift and rate are each right to within the resolution, relative.
+docs/mathematics, "Implementation verdict". Where no exact law is known the steps decide alone: confirmed means that noise,
+drift and rate are each right to within the resolution, relative.
 """
 
 from __future__ import annotations

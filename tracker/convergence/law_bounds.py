@@ -1,12 +1,6 @@
 """Distances between laws for N = 1: exact ones of the algorithm, and bounds with confidence from trials.
 
-Notes
------
-docs/mathematics, "Distances between laws".
-The pairs (mode, theta), ordered by mode and then by theta, have one distribution function on a totally
-ordered set; so the band of Dvoretzky, Kiefer, Wolfowitz and Massart, sqrt(log(2/a) / (2R)), holds at every R and sees errors of
-the mode too. For W1 of theta the triangle inequality gives |W1(F_n, F) - W1(F_eps, F)| <= W1(F_n, F_eps), whose quantile is
-found by resampling from F. Both are weak against a wrong noise level: the moments decide, these bound.
+docs/mathematics, "Distances between laws". They are weak against a wrong noise level: the moments decide, these bound.
 """
 
 from __future__ import annotations
@@ -16,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tracker.convergence.verdict import Bound, LawDistance, LawGap
-from tracker.limits.grid_law import ks, w1
+from tracker.limits.grid_law import ks_of_laws, w1_of_laws
 from tracker.metrics.wasserstein import w1_on_grid, w1_quantile
 
 if TYPE_CHECKING:
@@ -38,7 +32,7 @@ def law_distances(exact: Exact, epsilons: tuple[float, ...]) -> tuple[LawDistanc
     if exact.law is None or len(exact.law.box) != 1:
         return ()
     return tuple(
-        LawDistance(epsilon, float(w1(law, exact.law)[-1]), float(ks(law, exact.law)[-1]))
+        LawDistance(epsilon, float(w1_of_laws(law, exact.law)[-1]), float(ks_of_laws(law, exact.law)[-1]))
         for epsilon, law in zip(epsilons, exact.laws, strict=False)
     )
 
@@ -89,7 +83,7 @@ def bounds(tally: Tally, exact: Exact, epsilon: float, delta: float) -> tuple[Bo
     x = grid_of(law, *([own] if own is not None else []))
     F = distribution(law, x)
     own_ks = None if own is None else float(np.abs(lexicographic_gap(distribution(own, x), F)).max())
-    own_w1 = None if own is None else float(w1(own, law)[-1])
+    own_w1 = None if own is None else float(w1_of_laws(own, law)[-1])
     found = sample_ks(tally.theta, tally.mode, law)
     band, sure = (float(np.sqrt(np.log(2.0 / a) / (2.0 * R))) for a in (CONFIDENCE, SURE))
     total = F.sum(axis=0)

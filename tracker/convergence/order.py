@@ -1,14 +1,7 @@
 """Fit the order of convergence over the ladder, to simulated errors and to exact ones.
 
-Notes
------
-docs/mathematics, "Order of convergence".
-Over a finite ladder the slope of an error b epsilon + c epsilon^2 + ... is not 1, so an estimate is compared
-with the slope of the exact errors over the same ladder with the same weights. Exact errors: least squares of log |e| against
-log epsilon. Simulated errors, which may be lost in noise or change sign: d_l = b epsilon_l^p by weighted least squares in
-(b, p); the interval holds every p whose sum of squares is within 3.84 of the least (95 %).
-
-A functional whose leading constant is tiny has no slope: the fit would measure the next term.
+docs/mathematics, "Order of convergence". A functional whose leading constant is tiny has no slope: the fit would measure
+the next term.
 """
 
 from __future__ import annotations
@@ -60,6 +53,16 @@ def sampled_order(epsilons: Sequence[float], error: Array, stderr: Array, exact:
         return None
     truth = None if exact is None else float(_profile(np.asarray(epsilons), exact, weight)[1])
     return Order(p, float(inside[0]), float(inside[-1]), truth)
+
+
+def order_of(epsilons: Sequence[float], error: Array, stderr: Array, truth: Array | None, size: float) -> Order | None:
+    """Return the order of one functional: of its exact errors ``truth``, or fitted to the noisy ones; None without a slope."""
+    exact = None if truth is None else exact_order(epsilons, truth, size)
+    if not stderr.any():
+        return exact
+    if truth is not None and exact is None:
+        return None  # no leading term: there is nothing to fit
+    return sampled_order(epsilons, error, stderr, truth)
 
 
 def _profile(epsilons: Array, error: Array, weight: Array) -> tuple[Array, float]:

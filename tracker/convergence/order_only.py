@@ -1,10 +1,7 @@
 """Estimate only the order, by coupled levels, where no independent law of the limit is known.
 
-Notes
------
-docs/mathematics, "Coupling", caution (ii).
-Level differences converge with slope 1 to whatever limit the code has, right or wrong. So no
-verdict comes from here but ``unavailable``: order only, limit not independently validated.
+docs/mathematics, "Coupling", caution (ii): level differences shrink with slope 1 whatever limit the code has, right or
+wrong. So no verdict comes from here but ``unavailable``.
 """
 
 from __future__ import annotations

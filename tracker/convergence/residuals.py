@@ -1,18 +1,10 @@
 """Residuals of single steps: what a step adds to the drift, divided by the noise that the algorithm should have.
 
-Notes
------
-The algorithm with a fixed S takes steps theta_{k+1} = theta_k - epsilon M grad C_x(theta_k) + noise, M = I + S, where the noise
-is Gaussian with covariance V_x = (2 epsilon / beta) I + epsilon^2 M Sigma_x M'. So with L_x L_x' = V_x the residuals
+    e_k = L_x^-1 (theta_{k+1} - theta_k + epsilon M grad C_x(theta_k)),   L_x L_x' = V_x = (2 epsilon/beta) I + epsilon^2 M Sigma_x M'
 
-    e_k = L_x^-1 (theta_{k+1} - theta_k + epsilon M grad C_x(theta_k))
-
-are independent standard normals, whatever the costs, the dimension and the path of the modes are. Where V_x is singular
-(beta = inf, with gradient noise in some directions or in none) they are taken in its range, and in the other directions the
-engine must agree with the algorithm to rounding. The modes are a Markov chain with matrix I + alpha Q, independent of the noise,
-and the start has its own Gaussian law.
-
-This module turns paths into sums over trials, so that memory does not grow with the trials; ``step_tests`` judges the sums.
+(docs/mathematics, "Implementation verdict"). Where V_x is singular they are taken in its range, and in the other directions
+the engine must agree with the algorithm to rounding. Paths become sums over trials here, so that memory does not grow with
+the trials; ``step_tests`` judges the sums.
 """
 
 from __future__ import annotations

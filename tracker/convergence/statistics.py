@@ -1,12 +1,7 @@
-"""The statistics that a verdict rests on: moments of theta and the mode at T, and products of T / 2 and T.
+"""The statistics that a verdict rests on (docs/mathematics, "Limit verdict").
 
-Notes
------
-docs/mathematics, "Limit verdict".
-For quadratic costs, N = 2 and X = 2, seventeen: p_i(T), E[theta 1{x=i}], E[theta theta' 1{x=i}],
-E[theta(T/2) theta(T)'], P(x(T/2) = x(T) = i); one of the p_i is dropped, or their correlation is singular. Where the
-reference is a density, which knows one time at a time, theta(T/2) enters by its own moments, and E cos(theta_1 + ... + theta_N)
-is added, which no moment up to the second decides.
+They are moments of theta and the mode at T, and products of T / 2 and T. One of the p_i is dropped, or their correlation is
+singular.
 """
 
 from __future__ import annotations

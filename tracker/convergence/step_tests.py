@@ -1,13 +1,7 @@
 """Test whether single steps of the engine have the right law, and compute which faults the tests would have found.
 
-Notes
------
-Each statistic is brought to a z that is standard normal for the right engine: a sum of martingale differences over its standard
-deviation, or a chi-squared statistic by its tail probability (then z >= 0). With m of them at a total error rate of ``level``
-one is rejected where |z| > q, the two-sided quantile at level / m. What has no noise is right to rounding, or wrong for sure.
-
-What would have been seen: a noise, a drift or a rate that is (1 + delta) times the right one moves the z of that statistic by
-delta times its sensitivity, which is known exactly; (q + 1.645) / sensitivity is the delta that is rejected with 95 %.
+docs/mathematics, "Implementation verdict". Each statistic is brought to a z that is standard normal for the right engine: a
+sum of martingale differences over its standard deviation, or a chi-squared statistic by its tail probability (then z >= 0).
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""Compute the distances from the algorithm to the frozen, the switched and the averaged limit.
+"""Compute the distances from the algorithm to the frozen, the switched and the averaged limit, by exact laws.
 
-Notes
------
-docs/mathematics, "Three regimes".
-The distance is the largest difference in E theta and the upper triangle of E theta theta' at T. Along
-alpha = epsilon^P the limit is frozen for P > 1, switched with ratio 1 for P = 1 and averaged for P < 1; the distance to it shrinks
-as epsilon^|1 - P|, or as epsilon where that is faster. All by exact laws, no simulation: for P = 1/2 a distance of 1e-3 needs
-an epsilon of 5e-7.
+docs/mathematics, "Three regimes". The distance is the largest difference in E theta and the upper triangle of
+E theta theta' at T. Along alpha = epsilon^P the distance to the right limit shrinks as epsilon^|1 - P|, or as epsilon where
+that is faster.
 """
 
 from __future__ import annotations

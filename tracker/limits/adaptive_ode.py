@@ -1,15 +1,10 @@
 """The limit of Algorithm 1 without injected noise (beta = inf): an ODE for theta, D and S, with projection.
 
-Notes
------
 docs/mathematics, "Adaptive path", with g = grad C(theta), h = Hess C(theta), i > j:
 
     theta'   = -(I + S) g
     D^ij'    = -(I + S) h D^ij - E_ij g
     S(i,j)'  = Proj[-kappa g'D^ij]
-
-Proj sets a velocity to 0 if S(i, j) is at a bound and would leave. So between the moments at which an S(i, j) arrives at
-a bound, or turns back from it, the equations are smooth; the integration goes from one such moment to the next.
 """
 
 from __future__ import annotations

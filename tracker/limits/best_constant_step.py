@@ -1,15 +1,6 @@
 """Find the constant step that tracks best, and split the tracking error into floor, noise and lag.
 
-Notes
------
-For alpha << epsilon << 1 the stationary E|theta - m_x|^2 is floor + Kn epsilon + Ks alpha / epsilon with
-
-    floor = (1/beta) sum_i pi_i tr H_i^{-1}
-    Kn = sum_i pi_i tr Y_i,   A_i Y_i + Y_i A_i' = M Sigma_i M' + A_i (H_i^{-1} / beta) A_i'
-    Ks = sum_{i != j} pi_i q_ij { (m_i - m_j)' X_j (m_i - m_j) + tr[X_j (H_i^{-1} - H_j^{-1})] / beta },
-         A_j' X_j + X_j A_j = I
-
-so that epsilon* ~ sqrt(alpha Ks / Kn): noise against lag.
+docs/mathematics, "Expansion of the error" and docs/mathematics, "Best step": floor + Kn epsilon + Ks alpha / epsilon.
 """
 
 from __future__ import annotations

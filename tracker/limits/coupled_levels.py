@@ -1,12 +1,7 @@
 """Estimate how fast E f of a sampler converges as its step goes to 0, by coupled pairs of paths; any cost, any N.
 
-Notes
------
-At level n the step is 1/n of a unit of time and alpha = ratio / n. Level n is run beside level 2n (or beside the limit on
-cells of 1/(16 n)) under skeleton coupling (see ``coupled_paths``), trial by trial. Differences of smooth f then have variance
-O(1/n^2); of indicators, O(1/n), and so it is with gradient noise, whose share in the law is of order 1/n itself.
-
-Level differences go to 0 with slope 1 whatever limit the code has, right or wrong: they never validate the limit.
+docs/mathematics, "Coupling". At level n the step is 1/n of a unit of time and alpha = ratio / n. Level n is run beside level
+2n, or beside the limit on cells of 1/(16 n), trial by trial. Level differences never validate the limit.
 """
 
 from __future__ import annotations

@@ -1,13 +1,7 @@
-"""Simulate paths of one sampler at two step sizes that share their randomness (skeleton coupling).
+"""Simulate paths of one sampler at two step sizes that share their randomness (docs/mathematics, "Coupling").
 
-Notes
------
-docs/mathematics, "Coupling".
-Both paths visit the same modes in the same order, and one E ~ Exp(1) per visit decides for how long:
-max(1, ceil(E / -log1p(-alpha |q_ii|))) steps at step alpha, E / (r |q_ii|) in the limit. The Brownian increment of a coarse
-step is the sum of those of the fine steps in it; so is, with its own scale, the gradient noise.
-
-The limit is run on fine cells, with the drift weighted by the time that the continuous chain spends in each mode.
+The Brownian increment of a coarse step is the sum of those of the fine steps in it; so is, with its own scale, the gradient
+noise. The limit is run on fine cells, with the drift weighted by the time that the continuous chain spends in each mode.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import numpy as np
 from tracker.limits import finite_volume, sampler_law, spectral
 from tracker.limits.drift_field import Field, read_field
 from tracker.limits.grid_box import CELL_EDGE_MASS, EDGE_MASS, automatic_box, edge_mass, read_box, warn_too_small, wider
-from tracker.limits.grid_law import Law, ks, w1
+from tracker.limits.grid_law import Law
 from tracker.limits.scope import OutOfScope
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     Solve = Callable[[Field, Array, Any, Array], Array]
     Counts = int | tuple[int, ...]
-
-__all__ = ["Law", "algorithm_density", "density", "ks", "w1"]
 
 INSTEAD = "use coupled, which takes any dimension and any skew"
 AGREEMENT = 2e-9  # of two resolutions of the spectral method: the finer one's error is then about this to the power 1.5

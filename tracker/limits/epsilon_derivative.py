@@ -1,19 +1,11 @@
 """The derivative of the algorithm's moments with respect to epsilon, at epsilon = 0 and a fixed ratio.
 
-Notes
------
-A step is (I + epsilon ratio Qm)(I + epsilon L0 + epsilon^2 K0) = exp(epsilon (L + epsilon R + ...)) with
+docs/mathematics, "Leading error". Where curvatures or rates differ by 1e6, R has entries of 1e12 that all but cancel in the
+slow directions: sixteen digits leave four. So small systems are solved with the digits of numpy's longdouble (nineteen on
+most machines; where it is no longer than a double, the loss stays), by scaling, Taylor series and doubling of the pair
+exp(A) - I and w. The chain alone, whose part is exact, is computed apart:
 
-    R = K2 - L^2/2,  K2 = ratio Qm L0 + K0,
-
-so that the derivative of v(T) is w = int_0^T exp((T - s) L) R exp(s L) v0 ds. Where curvatures or rates differ by 1e6, R has
-entries of 1e12 that all but cancel in the slow directions: sixteen digits leave four. So small systems are solved with the
-digits of numpy's longdouble (nineteen on most machines; where it is no longer than a double, the loss stays), by scaling,
-Taylor series and doubling of the pair exp(A) - I and w. The chain alone, whose part is exact,
-
-    dp/d epsilon = -(T/2) (ratio Q')^2 exp(T ratio Q') p0 = -(T/2) (ratio Q' exp(T ratio Q'/2))^2 p0,
-
-is computed apart: where the chain has forgotten its start, both factors vanish.
+    dp/d epsilon = -(T/2) (ratio Q' exp(T ratio Q'/2))^2 p0.
 """
 
 from __future__ import annotations

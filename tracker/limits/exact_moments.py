@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tracker.scenario.model import Scenario
 
 
-Law = Literal["limit", "algorithm"]
+LawOf = Literal["limit", "algorithm"]
 LAWS = ("limit", "algorithm")
 
 
@@ -77,7 +77,7 @@ def moments(scenario: Scenario, sampler: str, times: ArrayLike) -> Moments:
            [ 0.208805, -0.219532]])
     """
     problem = read_quadratic(scenario, sampler)
-    t = checked_times(times)
+    t = check_times(times)
     v = moment_system.flow(problem, t.ravel(), moment_system.start(problem))
     return Moments(**fields(problem, _normal(problem, v).reshape(*t.shape, -1)))
 
@@ -91,12 +91,12 @@ def algorithm_moments(scenario: Scenario, sampler: str, steps: ArrayLike) -> Mom
     array([ 0.206357, -0.220363])
     """
     problem = read_quadratic(scenario, sampler)
-    k = _checked_steps(steps)
+    k = _check_steps(steps)
     v = moment_system.walk(problem, k.ravel(), moment_system.start(problem))
     return Moments(**fields(problem, _normal(problem, v).reshape(*k.shape, -1)))
 
 
-def two_time(scenario: Scenario, sampler: str, t1: float, t2: float, of: Law = "limit") -> Array:
+def two_time(scenario: Scenario, sampler: str, t1: float, t2: float, of: LawOf = "limit") -> Array:
     """Return E[theta(t1) theta(t2)'], shape (N, N); for the algorithm both are whole multiples of epsilon.
 
     Notes
@@ -113,7 +113,7 @@ def two_time(scenario: Scenario, sampler: str, t1: float, t2: float, of: Law = "
     """
     check_law(of)
     problem = read_quadratic(scenario, sampler)
-    early, late = np.sort(checked_times([t1, t2]))
+    early, late = np.sort(check_times([t1, t2]))
     _, mu, Pi = moment_system.split(problem, _at(problem, early, moment_system.start(problem), of))
     restart = np.concatenate([mu, Pi.swapaxes(1, 2).reshape(-1, problem.N)])  # a column for each coordinate a
     if of == "limit":
@@ -137,18 +137,18 @@ def leading_error(scenario: Scenario, sampler: str, time: ArrayLike) -> Moments:
     array([-0.1537, -0.0522])
     """
     problem = read_quadratic(scenario, sampler)
-    t = checked_times(time)
+    t = check_times(time)
     return Moments(**fields(problem, derivatives(problem, t.ravel()).reshape(*t.shape, -1)))
 
 
-def _at(problem: SwitchedQuadratic, time: float, v: Array, of: Law) -> Array:
+def _at(problem: SwitchedQuadratic, time: float, v: Array, of: LawOf) -> Array:
     """Return v at one time."""
     if of == "limit":
         return _normal(problem, moment_system.flow(problem, np.array([time]), v))[0]
     return _normal(problem, moment_system.walk(problem, np.array([problem.whole_steps(time)]), v))[0]
 
 
-def at_horizon(problem: SwitchedQuadratic, time: float, of: Law) -> Moments:
+def at_horizon(problem: SwitchedQuadratic, time: float, of: LawOf) -> Moments:
     """Return the moments at one time, of a problem that was already read."""
     return Moments(**fields(problem, _at(problem, time, moment_system.start(problem), of)))
 
@@ -164,7 +164,7 @@ def check_law(of: str) -> None:
         raise ValueError(f'of: {of!r} must be "limit" or "algorithm"')
 
 
-def checked_times(times: ArrayLike) -> Array:
+def check_times(times: ArrayLike) -> Array:
     """Return times as an array after checking that there are some, finite and not negative."""
     t = np.asarray(times, dtype=np.float64)
     if t.size == 0:
@@ -174,7 +174,7 @@ def checked_times(times: ArrayLike) -> Array:
     return t
 
 
-def _checked_steps(steps: ArrayLike) -> Integers:
+def _check_steps(steps: ArrayLike) -> Integers:
     k = np.asarray(steps)
     if k.size == 0:
         raise ValueError("steps: give at least one")

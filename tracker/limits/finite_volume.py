@@ -1,14 +1,7 @@
-"""The coupled Fokker-Planck equations by finite volumes: positive, and mass is kept.
+"""The coupled Fokker-Planck equations by finite volumes: positive, and mass is kept (docs/mathematics, "Finite volumes").
 
-Notes
------
-d rho_i/dt = div((I + S) grad C_i rho_i + grad rho_i / beta) + sum_j rho_j r q_ji, no flux through the box's edge.
-Scharfetter and Gummel (docs/mathematics, "Finite volumes"): from a cell to its neighbour along axis a, h away, mass goes at rate
-B(beta d) / (beta h^2), B(x) = x / (e^x - 1), with d = C' - C + h (S grad C)_a at the face between; back, at B(-beta d).
-So off the diagonal no entry of the matrix L is negative, and its columns sum to 0.
-
-In time, exp(t L) = sum_k Poisson(k; q t) (I + L / q)^k with q = max |L_kk|: no subtraction anywhere, so rounding cannot
-make a density negative either.
+Off the diagonal no entry of the matrix L is negative, and its columns sum to 0. In time, exp(t L) is a Poisson sum of powers
+of I + L / q: no subtraction anywhere, so rounding cannot make a density negative either.
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
 """The stationary law of one mode alone: the Gibbs law of its cost, and the law of the sampler with its step.
 
-Notes
------
-Gibbs' law is proportional to exp(-beta C). For a quadratic cost it is N(minimum, (beta H)^-1), and the sampler's own
-stationary law in that mode is Gaussian too, with the covariance that solves X = B X B' + (2 epsilon/beta) I + epsilon^2 M Sigma M'.
+docs/mathematics, "Gibbs law" and docs/mathematics, "Stationary law": both are Gaussian for a quadratic cost.
 """
 
 from __future__ import annotations

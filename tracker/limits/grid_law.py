@@ -189,12 +189,12 @@ def _gap(a: Law, b: Law) -> tuple[Array, Array]:
     return x, a.cdf(x) - b.cdf(x)
 
 
-def w1(a: Law, b: Law) -> Array:
+def w1_of_laws(a: Law, b: Law) -> Array:
     """W1 between the laws of theta at each time, the integral of |F_a - F_b|, shape (T,); N = 1."""
     x, gap = _gap(a, b)
     return np.asarray(mean_height(gap[:, :-1], gap[:, 1:]).sum(axis=1) * (x[1] - x[0]))
 
 
-def ks(a: Law, b: Law) -> Array:
+def ks_of_laws(a: Law, b: Law) -> Array:
     """Kolmogorov's distance between the laws of theta at each time, max |F_a - F_b|, shape (T,); N = 1."""
     return np.asarray(np.abs(_gap(a, b)[1]).max(axis=1))

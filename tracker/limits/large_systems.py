@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tracker.array_types import Array
-    from tracker.limits.exact_moments import Law
+    from tracker.limits.exact_moments import LawOf
     from tracker.limits.switched_quadratic import SwitchedQuadratic
 
 
@@ -34,7 +34,7 @@ ILL_CONDITIONED = 1e-14  # the inverse condition below which less than two digit
 ROUNDING, BACKWARD = 1e-15, 1e-11  # of the solution: the residual that cannot be helped, and the one that is accepted
 
 
-def applied(problem: SwitchedQuadratic, of: Law) -> Callable[[Array], Array]:
+def applied(problem: SwitchedQuadratic, of: LawOf) -> Callable[[Array], Array]:
     """K as a function, for large systems."""
     if of == "limit":
         derivative = moment_system.slope(problem)
@@ -43,7 +43,7 @@ def applied(problem: SwitchedQuadratic, of: Law) -> Callable[[Array], Array]:
     return lambda v: moment_system.join(*step(*moment_system.split(problem, v))) - v
 
 
-def solver(problem: SwitchedQuadratic, of: Law) -> Callable[[Array], Array]:
+def solver(problem: SwitchedQuadratic, of: LawOf) -> Callable[[Array], Array]:
     """Return the solution (mu, Pi) of K (0, mu, Pi) = (., rest): mu by sparse elimination, then Pi."""
     X, N = problem.X, problem.N
     first, n = X + X * N, X * N * N
@@ -59,7 +59,7 @@ def solver(problem: SwitchedQuadratic, of: Law) -> Callable[[Array], Array]:
     return solve
 
 
-def _second_block(problem: SwitchedQuadratic, of: Law) -> LinearOperator:
+def _second_block(problem: SwitchedQuadratic, of: LawOf) -> LinearOperator:
     """K restricted to the second moments."""
     nothing, apply = np.zeros(problem.X * (1 + problem.N)), applied(problem, of)
     n = problem.X * problem.N**2
@@ -76,13 +76,13 @@ def eliminated(K: Array) -> Callable[[Array], Array]:
     return lambda rest: lu_solve(factors, rest)
 
 
-def _second_solver(problem: SwitchedQuadratic, of: Law) -> Callable[[Array], Array]:
+def _second_solver(problem: SwitchedQuadratic, of: LawOf) -> Callable[[Array], Array]:
     """Return the inverse of the second-moment block."""
     small = switched_moments.unknowns(problem.X, problem.N) <= switched_moments.MOST_UNKNOWNS
     return _eliminated_halves(problem, of) if small else _second_by_gmres(problem, of)
 
 
-def _eliminated_halves(problem: SwitchedQuadratic, of: Law) -> Callable[[Array], Array]:
+def _eliminated_halves(problem: SwitchedQuadratic, of: LawOf) -> Callable[[Array], Array]:
     """Return the inverse of the second-moment block on symmetric matrices, each pair of coordinates once."""
     X, N = problem.X, problem.N
     if of == "limit":
@@ -100,7 +100,7 @@ def _eliminated_halves(problem: SwitchedQuadratic, of: Law) -> Callable[[Array],
     return solve
 
 
-def _second_by_gmres(problem: SwitchedQuadratic, of: Law) -> Callable[[Array], Array]:
+def _second_by_gmres(problem: SwitchedQuadratic, of: LawOf) -> Callable[[Array], Array]:
     """Return the inverse of the second-moment block, by GMRES."""
     block = _second_block(problem, of)
     near = LinearOperator(block.shape, matvec=_each_mode_alone(problem, of), dtype=np.float64)
@@ -120,7 +120,7 @@ def _second_by_gmres(problem: SwitchedQuadratic, of: Law) -> Callable[[Array], A
     return solve
 
 
-def _each_mode_alone(problem: SwitchedQuadratic, of: Law) -> Callable[[Array], Array]:
+def _each_mode_alone(problem: SwitchedQuadratic, of: LawOf) -> Callable[[Array], Array]:
     """Return the inverse of the second-moment block without what comes from other modes, by eigenvectors of A_i."""
     X, N = problem.X, problem.N
     values, vectors = np.linalg.eig(problem.A)
@@ -139,7 +139,7 @@ def _each_mode_alone(problem: SwitchedQuadratic, of: Law) -> Callable[[Array], A
     return solve
 
 
-def log_radius(problem: SwitchedQuadratic, of: Law) -> float:
+def log_radius(problem: SwitchedQuadratic, of: LawOf) -> float:
     """Return the logarithm of the radius of the second-moment block.
 
     The block keeps the cone of covariances, so it is stable if and only if K X = -I has a solution in that cone; then its

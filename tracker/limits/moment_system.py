@@ -1,19 +1,13 @@
-"""The one linear system that all moments obey, for the limit and for the algorithm.
+"""The one linear system that all moments obey, for the limit and for the algorithm (docs/mathematics, "Exact moments").
 
-Notes
------
 The unknowns v are p_i = P(x = i), mu_i = E[theta 1{x = i}] and, at order 2, Pi_i = E[theta theta' 1{x = i}], in this
-order, each by mode: X (1 + N + N^2) of them. With L0 the drift within the modes, K0 the square of the move, Qm the mixing of
-modes by Q' and G = ratio Q (docs/mathematics, "Exact moments"):
+order, each by mode: X (1 + N + N^2) of them. L0 is the drift within the modes, K0 the square of the move, Qm the mixing of
+modes by Q':
 
     limit:      v' = L v,               L = L0 + ratio Qm
     algorithm:  v_{k+1} = (I + E) v_k,  I + E = (I + alpha Qm)(I + epsilon L0 + epsilon^2 K0)
 
-Small systems are dense. In large ones L is sparse, and a step of the algorithm is carried out mode by mode:
-
-    p_i -> p_i,  mu_i -> B_i mu_i + epsilon a_i p_i,
-    Pi_i -> B_i Pi_i B_i' + epsilon (B_i mu_i a_i' + a_i mu_i' B_i')
-            + p_i (epsilon^2 a_i a_i' + (2 epsilon / beta) I + epsilon^2 M Sigma_i M'),  then mix with (I + alpha Q)'
+Small systems are dense. In large ones L is sparse, and a step of the algorithm is carried out mode by mode.
 """
 
 from __future__ import annotations

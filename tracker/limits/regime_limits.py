@@ -1,13 +1,6 @@
 """The three limits of the algorithm, by the speed of the chain: frozen, switched, averaged.
 
-Notes
------
 docs/mathematics, "Three regimes".
-As epsilon -> 0 the algorithm tends to
-
-    frozen    the diffusion in the first mode for ever,           if alpha / epsilon -> 0:      O(alpha/epsilon + epsilon)
-    switched  the diffusion switched by the generator ratio Q,     if alpha / epsilon = ratio:   O(epsilon)
-    averaged  the diffusion of the cost sum_i pi_i C_i,            if alpha / epsilon -> inf:    O(epsilon/alpha + epsilon)
 """
 
 from __future__ import annotations

@@ -1,14 +1,4 @@
-"""Compute the exact law of a sampler by quadrature of its transition kernel.
-
-Notes
------
-docs/mathematics, "Law of the sampler".
-With m_i(theta) = theta - epsilon M grad C_i(theta), V_i = (2 epsilon / beta) I + epsilon^2 M Sigma_i M',
-
-    rho_{k+1}(., j) = sum_i P_ij  int phi(. - m_i(theta); V_i) rho_k(theta, i) d theta,
-
-by the trapezoidal rule, whose error is about exp(-2 pi^2 p^2) with p points per standard deviation of the noise.
-"""
+"""Compute the exact law of a sampler by quadrature of its transition kernel (docs/mathematics, "Law of the sampler")."""
 
 from __future__ import annotations
 

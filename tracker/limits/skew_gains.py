@@ -1,12 +1,6 @@
 """The stationary cost J(S) as a function of S, its derivative E[g'D], and the slow descent of S along it.
 
-Notes
------
-docs/mathematics, "Skew gain".
-With S held fixed, D^ij = d theta / d S(i, j) along the path, for the limit and for the algorithm alike:
-D^ij_{k+1} = D^ij_k - epsilon M h D^ij_k - epsilon E_ij g_k is the derivative of the step of theta. The gradient noise of step k
-does not depend on D_k, so that E[g_k'D^ij_k] = E[grad C(theta_k)'D^ij_k] = d J / d S(i, j), at every epsilon. It is computed as the
-derivative of the stationary moments. In the slow regime, skew_step = o(epsilon), S follows dS(i, j)/d tau = -dJ/dS(i, j).
+docs/mathematics, "Skew gain". E[g'D] is computed as the derivative of the stationary moments.
 """
 
 from __future__ import annotations
@@ -18,8 +12,8 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from tracker import skew
-from tracker.limits.exact_moments import Law, check_law, checked_times, fields
-from tracker.limits.stationary_moments import Steady, checked_radius
+from tracker.limits.exact_moments import LawOf, check_law, check_times, fields
+from tracker.limits.stationary_moments import Steady, check_radius
 from tracker.limits.switched_quadratic import SwitchedQuadratic, read_quadratic
 
 if TYPE_CHECKING:
@@ -43,7 +37,7 @@ class SkewGain:
     skew: Array
 
 
-def skew_gain(scenario: Scenario, sampler: str, of: Law = "limit") -> SkewGain:
+def skew_gain(scenario: Scenario, sampler: str, of: LawOf = "limit") -> SkewGain:
     """Return J(S) and E[g'D] at the sampler's S, which is S_0 for ``hessian``; raises ``Unstable`` where there is no J.
 
     >>> import tracker
@@ -55,7 +49,7 @@ def skew_gain(scenario: Scenario, sampler: str, of: Law = "limit") -> SkewGain:
     return _gain(read_quadratic(scenario, sampler, at_given_skew=True), of)
 
 
-def slow_skew_path(scenario: Scenario, sampler: str, times: ArrayLike, of: Law = "limit") -> Array:
+def slow_skew_path(scenario: Scenario, sampler: str, times: ArrayLike, of: LawOf = "limit") -> Array:
     """Return S at the slow times tau, shape (..., N, N), along dS/d tau = -dJ/dS from the sampler's S, within its bounds if any.
 
     >>> import tracker
@@ -67,7 +61,7 @@ def slow_skew_path(scenario: Scenario, sampler: str, times: ArrayLike, of: Law =
     problem = read_quadratic(scenario, sampler, at_given_skew=True)
     keys = next(keys for keys in scenario.samplers if keys.name == sampler)
     low, high = getattr(keys, "skew_bounds", (-np.inf, np.inf))
-    tau = checked_times(times)
+    tau = check_times(times)
 
     def descent(_: float, s: Array) -> Array:
         inside = np.clip(s, low, high)
@@ -84,8 +78,8 @@ def slow_skew_path(scenario: Scenario, sampler: str, times: ArrayLike, of: Law =
     return np.array([skew.from_pairs(s, problem.N) for s in found]).reshape(*tau.shape, problem.N, problem.N)
 
 
-def _gain(problem: SwitchedQuadratic, of: Law) -> SkewGain:
-    checked_radius(problem, of)
+def _gain(problem: SwitchedQuadratic, of: LawOf) -> SkewGain:
+    check_radius(problem, of)
     steady = Steady(problem, of)
     gradient = []
     for i, j in skew.pairs(problem.N):

@@ -1,14 +1,8 @@
 """The coupled Fokker-Planck equations by Fourier series: errors near 1e-12 where the box holds the law.
 
-Notes
------
-docs/mathematics, "Fourier series".
-On n points a side of a periodic box, which the law must not fill:
-
-    d rho_i/dt = sum_a D_a ((M grad C_i)_a rho_i) + sum_a D_a^2 rho_i / beta + sum_j rho_j r q_ji.
-
-N = 1: the dense matrix and its exponential. N = 2, and N = 1 with many modes: Runge-Kutta of order 8, which for a
-linear equation is Taylor's polynomial, with products taken on the grid and derivatives by FFT.
+docs/mathematics, "Fourier series". N = 1: the dense matrix and its exponential. N = 2, and N = 1 with many modes:
+Runge-Kutta of order 8, which for a linear equation is Taylor's polynomial, with products taken on the grid and derivatives by
+FFT.
 
 Where means to 1e-5 will do (``solve_for_means``): Lawson's integrating factor. With A the diffusion, which multiplies each wave
 by -|k|^2 / beta, v = exp(-t A) rho obeys dv/dt = exp(-t A) B exp(t A) v, and the classical Runge-Kutta method of order 4 for v

@@ -1,15 +1,7 @@
-"""Compute stationary moments, after a check that second moments stay bounded.
+"""Compute stationary moments, after a check that second moments stay bounded (docs/mathematics, "Stationary law").
 
-Notes
------
-The stationary v solves K v = 0 with sum p = 1, where K is L for the limit and E for the algorithm (``moment_system``). The solve
-returns finite nonsense when second moments grow without bound, so the radius of the second-moment block comes first:
-
-    algorithm:  the spectral radius of Pi_i -> sum_j P_ji B_j Pi_j B_j'
-    limit:      exp of the largest real part in the spectrum of Pi_i -> -A_i Pi_i - Pi_i A_i' + sum_j G_ji Pi_j,
-                which is the spectral radius after one unit of time
-
-and must be below 1. ``large_systems`` solves large ones.
+The stationary v solves K v = 0 with sum p = 1, where K is L for the limit and E for the algorithm (``moment_system``). The
+radius of the second-moment block must be below 1; that of the limit is after one unit of time.
 """
 
 from __future__ import annotations
@@ -22,7 +14,7 @@ from scipy.optimize import brentq
 
 from tracker import chain
 from tracker.limits import large_systems, moment_system
-from tracker.limits.exact_moments import Law, Moments, check_law, fields
+from tracker.limits.exact_moments import LawOf, Moments, check_law, fields
 from tracker.limits.switched_quadratic import SwitchedQuadratic, read_quadratic
 from tracker.skew import switched_moments
 
@@ -62,7 +54,7 @@ class Stationary(Moments):
     radius: float
 
 
-def stationary(scenario: Scenario, sampler: str, of: Law = "algorithm") -> Stationary:
+def stationary(scenario: Scenario, sampler: str, of: LawOf = "algorithm") -> Stationary:
     """Return the stationary moments.
 
     Raises
@@ -79,11 +71,11 @@ def stationary(scenario: Scenario, sampler: str, of: Law = "algorithm") -> Stati
     """
     check_law(of)
     problem = read_quadratic(scenario, sampler)
-    radius = checked_radius(problem, of)
+    radius = check_radius(problem, of)
     return Stationary(**fields(problem, Steady(problem, of).v), radius=radius)
 
 
-def checked_radius(problem: SwitchedQuadratic, of: Law) -> float:
+def check_radius(problem: SwitchedQuadratic, of: LawOf) -> float:
     """Return the radius, or raise ``Unstable``."""
     with np.errstate(over="ignore"):
         radius = float(np.exp(growth := log_radius(problem, of)))
@@ -92,7 +84,7 @@ def checked_radius(problem: SwitchedQuadratic, of: Law) -> float:
     return radius
 
 
-def log_radius(problem: SwitchedQuadratic, of: Law) -> float:
+def log_radius(problem: SwitchedQuadratic, of: LawOf) -> float:
     """Return the logarithm of the radius of the second-moment block."""
     if switched_moments.unknowns(problem.X, problem.N) <= switched_moments.MOST_UNKNOWNS:
         if of == "limit":
@@ -126,7 +118,7 @@ def largest_step(problem: SwitchedQuadratic, hold: Literal["ratio", "alpha"]) ->
 # --- the linear solve
 
 
-def matrix(problem: SwitchedQuadratic, of: Law) -> Array:
+def matrix(problem: SwitchedQuadratic, of: LawOf) -> Array:
     """K, of a small system."""
     return np.asarray(moment_system.generator(problem) if of == "limit" else moment_system.increment(problem))
 
@@ -137,7 +129,7 @@ class Steady:
     LinAlgError where rounding hides it.
     """
 
-    def __init__(self, problem: SwitchedQuadratic, of: Law) -> None:
+    def __init__(self, problem: SwitchedQuadratic, of: LawOf) -> None:
         self.problem, self.of = problem, of
         pi = chain.stationary_law(problem.Q)
         alone = np.concatenate([pi, np.zeros(moment_system.size(problem) - problem.X)])
@@ -162,7 +154,7 @@ class Steady:
         return change
 
 
-def _image(problem: SwitchedQuadratic, of: Law, v: Array) -> Array:
+def _image(problem: SwitchedQuadratic, of: LawOf, v: Array) -> Array:
     """K v."""
     if moment_system.size(problem) <= moment_system.DENSE:
         return np.asarray(matrix(problem, of) @ v)

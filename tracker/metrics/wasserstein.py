@@ -1,6 +1,6 @@
 """W1 between a sample and a known law: the area between two distribution functions, and how large chance makes it.
 
-Between two laws of theory: ``tracker.limits.grid_law.w1``. Theory does not import measurements, so that each can check the
+Between two laws of theory: ``tracker.limits.grid_law.w1_of_laws``. Theory does not import measurements, so that each can check the
 other; what they share is the area under a line.
 """
 

@@ -1,12 +1,8 @@
 """Metropolis-Hastings for the law proportional to exp(-beta C), as the paper used it, and for any cost.
 
-Notes
------
-Random-walk proposals theta + F n, n standard normal. During the warm-up F is tuned: its shape to the covariance of all
-chains so far, its size to the acceptance rate ``target``; then it is frozen, so that the law is exactly stationary.
-Where a cost has labels to exchange (``costs.facts.label_exchange``: a mixture), every tenth proposal does it: a linear
-involution that keeps volume, so the plain acceptance rule holds. Without it a random walk stays in one labelling wherever the barrier is high, and would be a false
-ground truth (``labels=False`` is the paper's plain sampler).
+docs/mathematics, "Metropolis-Hastings". During the warm-up F is tuned: its shape to the covariance of all chains so far, its
+size to the acceptance rate ``target``; then it is frozen. ``labels=False`` leaves out the exchange of labels: the paper's
+plain sampler.
 
 A limit that is known: with Example 1's mixture at variance 0.3 in place of 2, one chain from a draw of the prior failed
 calibration over 600 data sets (p = 7e-9 for the spread of p + q; 3e-6 with a longer warm-up). The cause was not looked into;

@@ -1,13 +1,7 @@
 """Simulation-based calibration: test over many data sets whether a sampler draws from the posterior.
 
-Notes
------
-With the parameter drawn from the prior and the data from the parameter, the rank of the parameter among draws from the
-posterior is uniform, whatever the model.
-A rank r among L independent draws becomes u = (r + U)/(L + 1), U uniform on (0, 1): exactly uniform. Three exact
-tests for each quantity, on x = Phi^-1(u): location, sum x ~ N(0, n); spread, sum x^2 ~ chi^2 with n degrees of freedom;
-shape, the two one-sided Kolmogorov-Smirnov distances of u (Birnbaum and Tingey's law). The smallest of all p-values,
-times how many there are, is below a level with at most that probability, however the quantities depend on each other.
+docs/mathematics, "Calibration". Three exact tests for each quantity, on x = Phi^-1(u): location, spread and shape (the two
+one-sided Kolmogorov-Smirnov distances of u, Birnbaum and Tingey's law).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracker import skew
-from tracker.scenario.step_warnings import least_limit, linearised
+from tracker.scenario.step_warnings import least_limit, linearise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,7 @@ def steps_over_limits(
     where every observation has a Hessian of its own, whose limit takes seconds.
     """
     scenario = problem.scenario
-    nearby = [one for pair in zip(scenario.modes, problem.modes, strict=True) for one in linearised(*pair)]
+    nearby = [one for pair in zip(scenario.modes, problem.modes, strict=True) for one in linearise(*pair)]
     if at_once and not all(isinstance(one, np.ndarray) for one in nearby):
         return {keys.name: float("nan") for keys in scenario.samplers}
     found = {}

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker.scenario import ScenarioError, build_modes
-from tracker.scenario.complaints import shown
+from tracker.scenario.complaints import show
 from tracker.scenario.overrides import put
-from tracker.scenario.toml_text import plain
+from tracker.scenario.toml_text import as_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ class Axis(NamedTuple):
     @property
     def labels(self) -> tuple[str, ...]:
         """The values as text, each different."""
-        return tuple(json.dumps(plain(value)) if not isinstance(value, str) else value for value in self.values)
+        return tuple(json.dumps(as_tables(value)) if not isinstance(value, str) else value for value in self.values)
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Point:
 
 def label_of(index: int, settings: Settings) -> str:
     """Return what tells a point from the others."""
-    return f"point {index} ({', '.join(f'{address} = {shown(value)}' for address, value in settings)})"
+    return f"point {index} ({', '.join(f'{address} = {show(value)}' for address, value in settings)})"
 
 
 def axes_of(scenario: Scenario) -> tuple[Axis, ...]:
@@ -117,15 +117,15 @@ def points_of(scenario: Scenario) -> tuple[Point, ...]:
 
 
 def _changed(base: Scenario, chosen: Settings, built: set[str]) -> Scenario:
-    from tracker.scenario.model import checked
+    from tracker.scenario.model import make_scenario
 
     data = base.parts()
     for address, value in chosen:
         data = put(data, address, value, base.plugins)
-    scenario = checked(data, base.plugins)
+    scenario = make_scenario(data, base.plugins)
     # The minimisers of a mode are part of being valid, but finding them takes a while: once for all points that share them.
     unchanged = all(map(operator.is_, scenario.modes, base.modes))
-    modes = "" if unchanged else json.dumps([plain(mode) for mode in scenario.modes], sort_keys=True, default=repr)
+    modes = "" if unchanged else json.dumps([as_tables(mode) for mode in scenario.modes], sort_keys=True, default=repr)
     if modes not in built:
         build_modes(scenario)
         built.add(modes)
@@ -136,7 +136,7 @@ def _repeated(axis: Axis) -> list[str]:
     labels = axis.labels if axis.numbers is None else tuple(axis.numbers.tolist())
     times = Counter(labels)
     twice = {label: value for value, label in zip(axis.values, labels, strict=True) if times[label] > 1}
-    return [f'sweep."{axis.address}": {shown(value)} stands there more than once' for value in twice.values()]
+    return [f'sweep."{axis.address}": {show(value)} stands there more than once' for value in twice.values()]
 
 
 def numeral(index: int, count: int) -> str:
@@ -145,6 +145,6 @@ def numeral(index: int, count: int) -> str:
 
 
 def _folder(index: int, count: int, chosen: Settings) -> str:
-    values = "_".join(f"{address.rpartition('.')[2]}={shown(value)}" for address, value in chosen)
+    values = "_".join(f"{address.rpartition('.')[2]}={show(value)}" for address, value in chosen)
     name = f"{numeral(index, count)}_{re.sub(r'[^A-Za-z0-9.=+-]+|[.]{2,}', '_', values)}"
     return name[:LONGEST_FOLDER].rstrip("._")

@@ -21,7 +21,7 @@ from tracker.runs.run_status import COMPLETE, RESUMABLE, RUNNING, Status, status
 from tracker.runs.sweep_points import axes_in, combinations_of, label_of, numeral
 from tracker.runs.sweep_reading import entries_of
 from tracker.runs.sweep_result import state_and_message
-from tracker.scenario.toml_text import LARGEST_FILE, tables
+from tracker.scenario.toml_text import LARGEST_FILE, read_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -162,7 +162,7 @@ def _found(path: Path, verify: bool | None) -> Iterator[_Point]:
 
 def _settings(text: str) -> tuple[list[Settings], list[float]]:
     """Return what each point sets, and how many steps it has, from a scenario that is not checked otherwise here."""
-    table = tables(text, SCENARIO)
+    table = read_tables(text, SCENARIO)
     axes = axes_in(table["sweep"])
     if not 1 <= math.prod(len(axis.values) for axis in axes) <= MOST_POINTS:
         raise ValueError(f"a sweep has 1 to {MOST_POINTS} points")

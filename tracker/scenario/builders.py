@@ -12,7 +12,7 @@ from tracker.costs.base import classes, measure, measure_size, twins
 from tracker.costs.facts import constant_curvature
 from tracker.costs.minimise.local import NEARBY_DISTANCE, curvature, neighbour
 from tracker.costs.minimise.search import Minimisers, global_minimisers
-from tracker.scenario.complaints import ScenarioError, place_of, shown
+from tracker.scenario.complaints import ScenarioError, place_of, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,7 +98,7 @@ def mode_index(mode: int | str, names: Sequence[str]) -> int:
         return names.index(mode)
     if not isinstance(mode, str) and mode in range(len(names)):
         return int(mode)
-    raise ValueError(f"mode: {shown(mode)} is neither one of {', '.join(names)} nor a place from 0 to {len(names) - 1}")
+    raise ValueError(f"mode: {show(mode)} is neither one of {', '.join(names)} nor a place from 0 to {len(names) - 1}")
 
 
 def classifies(modes: tuple[Mode, ...]) -> bool:

@@ -43,16 +43,16 @@ class ScenarioError(ValueError):
         super().__init__("\n".join(lines))
 
 
-class Problem(NamedTuple):
+class Complaint(NamedTuple):
     """Where, from the table that was checked, and what."""
 
     path: Path
     text: str
 
 
-def line(place: str, problem: Problem) -> str:
+def line(place: str, problem: Complaint) -> str:
     """Return the problem as one line; ``place`` is empty, ``chain``, ``modes[0]`` or ``modes[0] "left"``."""
-    path = shown_path(problem.path)
+    path = show_path(problem.path)
     if not path:
         return f"{place}: {problem.text}" if place else problem.text
     if place.endswith('"'):
@@ -75,7 +75,7 @@ def place_of(table: str, index: int, item: Any) -> str:
     return f"{table}[{index}]"
 
 
-def shown(value: Any, room: int = 60, depth: int = 2) -> str:
+def show(value: Any, room: int = 60, depth: int = 2) -> str:
     """Return ``value`` as TOML would write it, shortened."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -84,9 +84,9 @@ def shown(value: Any, room: int = 60, depth: int = 2) -> str:
     if isinstance(value, int) and value.bit_length() > 100:
         return f"a whole number of about {int(value.bit_length() * math.log10(2)) + 1} digits"
     if isinstance(value, (list, tuple)):
-        return _shown_entries([shown(v, 20, depth - 1) for v in value[:4]], len(value), "[]", depth)
+        return _shown_entries([show(v, 20, depth - 1) for v in value[:4]], len(value), "[]", depth)
     if isinstance(value, dict):
-        entries = [f"{shown_key(k)} = {shown(v, 20, depth - 1)}" for k, v in list(value.items())[:4]] if depth else []
+        entries = [f"{show_key(k)} = {show(v, 20, depth - 1)}" for k, v in list(value.items())[:4]] if depth else []
         return _shown_entries(entries, len(value), "{}", depth)
     return _one_line(str(value))[:room]
 
@@ -99,16 +99,16 @@ def _shown_entries(entries: list[str], count: int, brackets: str, depth: int) ->
     return brackets[0] + ", ".join(entries) + brackets[1]
 
 
-def shown_key(key: str) -> str:
+def show_key(key: str) -> str:
     """Return a key as TOML would write it, shortened."""
-    return key if _BARE.fullmatch(key) else shown(key, 40)
+    return key if _BARE.fullmatch(key) else show(key, 40)
 
 
-def shown_path(path: Path) -> str:
+def show_path(path: Path) -> str:
     """Return ``Q[0][1]`` or ``target.radius``."""
     text = ""
     for part in path:
-        text += f"[{part}]" if isinstance(part, int) else ("." if text else "") + shown_key(part)
+        text += f"[{part}]" if isinstance(part, int) else ("." if text else "") + show_key(part)
     return text
 
 
@@ -134,14 +134,14 @@ def _shared(one: str, other: str) -> int:
     return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
-def some(problems: Iterator[str], place: str) -> Iterator[str]:
+def first_few(problems: Iterator[str], place: str) -> Iterator[str]:
     """Give the first of many problems of one kind; the others are not even looked for."""
     yield from islice(problems, MOST_PER_TABLE)
     if next(problems, None) is not None:
         yield f"{place}: and so on: only the first {MOST_PER_TABLE} are told"
 
 
-def unknown(word: str, known: Iterable[str], what: str) -> str:
+def say_unknown(word: str, known: Iterable[str], what: str) -> str:
     """Say that ``word`` is not known, with the nearest that is, and all that are."""
     known = list(known)
     guess = nearest(word, known)
@@ -149,18 +149,18 @@ def unknown(word: str, known: Iterable[str], what: str) -> str:
     return f"unknown {what}{hint} (known: {', '.join(known)})"
 
 
-def unknown_key(key: str, value: Any, known: Iterable[str]) -> str:
+def say_unknown_key(key: str, value: Any, known: Iterable[str]) -> str:
     """Say that ``key``, which stands with ``value``, is not known, with the nearest that is, or all if none is near."""
     known = list(known)
     guess = nearest(key, known)
     hint = f"; did you mean {guess}?" if guess else f" (known: {', '.join(known)})"
-    return f"unknown key, with {shown(value, 40)}{hint}"
+    return f"unknown key, with {show(value, 40)}{hint}"
 
 
-def problems_of(error: ValidationError, data: Any, model: type[BaseModel] | None) -> list[Problem]:
+def problems_of(error: ValidationError, data: Any, model: type[BaseModel] | None) -> list[Complaint]:
     """Return pydantic's findings on ``data`` in the words of the file."""
-    plain: list[Problem] = []
-    branches: dict[Path, list[Problem]] = {}
+    plain: list[Complaint] = []
+    branches: dict[Path, list[Complaint]] = {}
     for item in error.errors(include_url=False)[:MOST_PER_TABLE]:
         path, union = _resolve(item["loc"], data, item["type"])
         for problem in _explain(item, path, model):
@@ -185,7 +185,7 @@ def _resolve(location: Path, data: Any, kind: str) -> tuple[Path, Path | None]:
     return path, union
 
 
-def _best_branch(found: list[Problem]) -> Iterator[Problem]:
+def _best_branch(found: list[Complaint]) -> Iterator[Complaint]:
     """Of the complaints of a union's branches keep those that went deepest: the branch that was meant."""
     depth = max(len(problem.path) for problem in found)
     texts: dict[Path, list[str]] = {}
@@ -195,28 +195,28 @@ def _best_branch(found: list[Problem]) -> Iterator[Problem]:
     for path, several in texts.items():
         first, *others = dict.fromkeys(several)
         endings = [text.partition("must be ")[2] for text in others]
-        yield Problem(path, " or ".join([first, *filter(None, endings)]))
+        yield Complaint(path, " or ".join([first, *filter(None, endings)]))
 
 
-def _explain(item: Mapping[str, Any], path: Path, model: type[BaseModel] | None) -> Iterator[Problem]:
+def _explain(item: Mapping[str, Any], path: Path, model: type[BaseModel] | None) -> Iterator[Complaint]:
     kind, context = item["type"], item.get("ctx", {})
     if kind == "default_factory_not_called":
         return
     if kind == "missing":
         meaning = meaning_of(_table(model, path[:-1]), str(path[-1]))
-        yield Problem(path, f"missing: {meaning}" if meaning else "missing")
+        yield Complaint(path, f"missing: {meaning}" if meaning else "missing")
     elif kind == "extra_forbidden":
-        yield Problem(path, unknown_key(str(path[-1]), item["input"], _keys(_table(model, path[:-1]))))
+        yield Complaint(path, say_unknown_key(str(path[-1]), item["input"], _keys(_table(model, path[:-1]))))
     elif kind == "value_error":
         yield from _from_validator(context["error"], item["input"], path, model)
     else:
-        yield Problem(path, f"{shown(item['input'])} {_rule(kind, context, item)}")
+        yield Complaint(path, f"{show(item['input'])} {_rule(kind, context, item)}")
 
 
-def _from_validator(error: ValueError, value: Any, path: Path, model: type[BaseModel] | None) -> Iterator[Problem]:
+def _from_validator(error: ValueError, value: Any, path: Path, model: type[BaseModel] | None) -> Iterator[Complaint]:
     if isinstance(error, ValidationError):
         for problem in problems_of(error, value, None):
-            yield Problem((*path, *problem.path), problem.text)
+            yield Complaint((*path, *problem.path), problem.text)
         return
     for text in getattr(error, "problems", [str(error)]):
         # a check says which key of the table, or beside it, it means: "curvature: not symmetric", "Q[0] sums to 1"
@@ -224,9 +224,9 @@ def _from_validator(error: ValueError, value: Any, path: Path, model: type[BaseM
         homes = [home for home in (path, path[:-1]) if named and named["key"] in _keys(_table(model, home))]
         if named and homes:
             indices = map(int, re.findall(r"\d+", named["indices"]))
-            yield Problem((*homes[0], named["key"], *indices), named["rest"])
+            yield Complaint((*homes[0], named["key"], *indices), named["rest"])
         else:
-            yield Problem(path, f"{shown(value)} {text}" if text.startswith("must ") else text)
+            yield Complaint(path, f"{show(value)} {text}" if text.startswith("must ") else text)
 
 
 def _rule(kind: str, context: Mapping[str, Any], item: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tracker import chain as hidden_chain
 from tracker.baseline_names import BASELINES
 from tracker.costs.base import CostKeys
-from tracker.scenario.complaints import name_of, place_of, shown, some, unknown
+from tracker.scenario.complaints import first_few, name_of, place_of, say_unknown, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -44,9 +44,9 @@ def _names(given: Parts) -> Iterator[str]:
         counts = Counter(names)
         for index, name in enumerate(names):
             if name is not None and counts[name] > 1 and names.index(name) != index:
-                yield f"{table}[{index}].name: {shown(name)} is also the name of {table}[{names.index(name)}]"
+                yield f"{table}[{index}].name: {show(name)} is also the name of {table}[{names.index(name)}]"
             if name is not None and name in RESERVED[table]:
-                yield f"{table}[{index}].name: {shown(name)} is reserved: {RESERVED[table][name]}"
+                yield f"{table}[{index}].name: {show(name)} is reserved: {RESERVED[table][name]}"
 
 
 def _dimension(parts: Parts) -> tuple[int, str] | None:
@@ -127,9 +127,9 @@ def _world(parts: Parts, given: Parts) -> Iterator[str]:
         return
     if parts.get("schedule") is not None:
         switches = ((f"switches[{n}][1]", name) for n, (_, name) in enumerate(parts["schedule"].switches))
-        yield from some(_strangers("schedule.", switches, names), "schedule.switches")
+        yield from first_few(_strangers("schedule.", switches, names), "schedule.switches")
     events = ((f"[{n}].to", getattr(event, "to", None)) for n, event in enumerate(parts.get("interventions", ())))
-    yield from some(_strangers("interventions", events, names), "interventions")
+    yield from first_few(_strangers("interventions", events, names), "interventions")
 
 
 def _strangers(table: str, places: Iterable[tuple[str, str | None]], names: list[str]) -> Iterator[str]:
@@ -137,7 +137,7 @@ def _strangers(table: str, places: Iterable[tuple[str, str | None]], names: list
     known = set(names)
     for place, name in places:
         if name is not None and name not in known:
-            yield f"{table}{place}: {shown(name)} is an {unknown(name, names, 'mode')}"
+            yield f"{table}{place}: {show(name)} is an {say_unknown(name, names, 'mode')}"
 
 
 def _chain(chain: Any, modes: int, names: list[str] | None) -> Iterator[str]:
@@ -152,7 +152,7 @@ def _chain(chain: Any, modes: int, names: list[str] | None) -> Iterator[str]:
             yield f'chain.initial: "stationary": {error}'
     elif isinstance(initial, str):
         if names is not None and initial not in names:
-            yield f"chain.initial: {shown(initial)} is an {unknown(initial, ['stationary', *names], 'mode')}"
+            yield f"chain.initial: {show(initial)} is an {say_unknown(initial, ['stationary', *names], 'mode')}"
     else:
         yield from _probabilities(initial, modes)
 

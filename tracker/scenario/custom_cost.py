@@ -13,7 +13,7 @@ from tracker.costs.base import CostKeys, gradient, hessian, period, value
 from tracker.costs.facts import as_quadratic
 from tracker.keys import Count
 from tracker.scenario.complaints import ScenarioError
-from tracker.scenario.toml_text import plain
+from tracker.scenario.toml_text import as_tables
 
 
 class OwnCost(CostKeys):
@@ -47,11 +47,11 @@ class OwnCost(CostKeys):
         """Return the parameters for the kernels."""
         return _read_only(self.parameters)
 
-    def plain(self) -> dict[str, Any]:
+    def as_tables(self) -> dict[str, Any]:
         """Return what a hash or a listing may say of it; a file with this cannot be loaded."""
         kind = type(self.parameters)
-        target = {"target": plain(self.target)} if self.target is not None else {}
-        parameters = {key: plain(entry) for key, entry in self.parameters._asdict().items()}
+        target = {"target": as_tables(self.target)} if self.target is not None else {}
+        parameters = {key: as_tables(entry) for key, entry in self.parameters._asdict().items()}
         code = implementation_hash(kind)
         return {
             "name": self.name, "cost": "own", "type": kind.__qualname__, "code": code, **target, "parameters": parameters
@@ -70,7 +70,7 @@ def _read_only(value: Any) -> Any:
     return value
 
 
-def wrapped(modes: Any, start: Any) -> Any:
+def wrap_costs(modes: Any, start: Any) -> Any:
     """Return ``modes`` with each bare cost made a mode, named by its class (and place, where that is not unique)."""
     if not isinstance(modes, (list, tuple)):
         return modes

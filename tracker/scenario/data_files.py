@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tracker.scenario.registry import Plugin
 
 
-def attached(data: Mapping[str, Any], folder: Path, plugins: Sequence[Plugin] = ()) -> dict[str, Any]:
+def read_data_files(data: Mapping[str, Any], folder: Path, plugins: Sequence[Plugin] = ()) -> dict[str, Any]:
     """Return ``data`` with the files that its modes name read from ``folder``; a file that several name is read once."""
     modes = data.get("modes")
     if not isinstance(modes, (list, tuple)):

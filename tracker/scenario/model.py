@@ -19,10 +19,10 @@ from tracker.scenario import toml_text
 from tracker.scenario.builders import build_modes
 from tracker.scenario.complaints import ScenarioError
 from tracker.scenario.cross_checks import disagreements
-from tracker.scenario.custom_cost import wrapped
-from tracker.scenario.data_files import attached, files_of, fingerprint
-from tracker.scenario.overrides import assigned
-from tracker.scenario.plugins import allowed
+from tracker.scenario.custom_cost import wrap_costs
+from tracker.scenario.data_files import files_of, fingerprint, read_data_files
+from tracker.scenario.overrides import apply_settings
+from tracker.scenario.plugins import load_plugins
 from tracker.scenario.registry import Plugin
 from tracker.scenario.sweep_check import sweep_problems
 from tracker.scenario.tables import Gaussian, ScenarioKeys
@@ -117,11 +117,11 @@ class Scenario(ScenarioKeys):
 
     def content(self) -> dict[str, Any]:
         """Return the fields that were given as tables, lists, numbers and text."""
-        return dict(toml_text.plain(self))
+        return dict(toml_text.as_tables(self))
 
     def toml(self) -> str:
         """Return the scenario as a file: verbatim if it came from one unchanged."""
-        return toml_text.written(self.content()) if self._source is None else self._source
+        return toml_text.to_toml(self.content()) if self._source is None else self._source
 
     def written_as(self, text: str) -> Scenario:
         """Return the scenario with ``text`` as the file it came from."""
@@ -139,11 +139,11 @@ class Scenario(ScenarioKeys):
         """Return a changed scenario, checked again; None takes a key away; ``modes`` may hold costs of one's own."""
         data = {key: value for key, value in {**self.parts(), **changes}.items() if value is not None}
         if "modes" in changes:
-            data["modes"] = wrapped(data["modes"], data["start"])
-        return checked(data, self._plugins)
+            data["modes"] = wrap_costs(data["modes"], data["start"])
+        return make_scenario(data, self._plugins)
 
 
-def checked(data: Mapping[str, Any], plugins: Sequence[Plugin] = ()) -> Scenario:
+def make_scenario(data: Mapping[str, Any], plugins: Sequence[Plugin] = ()) -> Scenario:
     """Return the scenario that ``data`` describes; its tables are dicts, or models that are valid already."""
     with one_account():
         parts, problems = valid_parts(data, plugins)
@@ -157,7 +157,7 @@ def checked(data: Mapping[str, Any], plugins: Sequence[Plugin] = ()) -> Scenario
 
 def with_settings(scenario: Scenario, settings: Sequence[str]) -> Scenario:
     """Return the scenario with each ``"ADDRESS=VALUE"`` carried out; VALUE is TOML. Checked again."""
-    return checked(assigned(scenario.parts(), settings, scenario.plugins), scenario.plugins)
+    return make_scenario(apply_settings(scenario.parts(), settings, scenario.plugins), scenario.plugins)
 
 
 def parse(
@@ -178,10 +178,10 @@ def parse(
     >>> tracker.parse(text, settings=["chain.alpha=0.01"]).chain.alpha
     0.01
     """
-    data = toml_text.tables(text, name)
-    more = allowed(plugins)
-    data = assigned(data, settings, more) if settings else data
-    scenario = checked(data if folder is None else attached(data, Path(folder), more), more)
+    data = toml_text.read_tables(text, name)
+    more = load_plugins(plugins)
+    data = apply_settings(data, settings, more) if settings else data
+    scenario = make_scenario(data if folder is None else read_data_files(data, Path(folder), more), more)
     return scenario if settings else scenario.written_as(text)
 
 
@@ -193,4 +193,4 @@ def load(path: str | Path, settings: Sequence[str] = (), plugins: Sequence[str] 
     4
     """
     path = Path(path)
-    return parse(toml_text.read(path), path.name, settings, path.parent, plugins)
+    return parse(toml_text.read_text(path), path.name, settings, path.parent, plugins)

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from tracker.keys import Keys
 from tracker.scenario import toml_text
-from tracker.scenario.complaints import ScenarioError, name_of, nearest, shown
+from tracker.scenario.complaints import ScenarioError, name_of, nearest, show
 from tracker.scenario.custom_cost import OwnCost
 from tracker.scenario.registry import Families, families_with
 from tracker.scenario.tables import PLAIN_TABLES, ScenarioKeys
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     Table = Mapping[str, Families]
 
 
-def assigned(data: Mapping[str, Any], settings: Iterable[str], plugins: Plugins = ()) -> dict[str, Any]:
+def apply_settings(data: Mapping[str, Any], settings: Iterable[str], plugins: Plugins = ()) -> dict[str, Any]:
     """Return ``data`` with each ``"ADDRESS=VALUE"`` carried out in turn; VALUE is TOML."""
     changed, problems = dict(data), []
     for setting in settings:
         address, equals, text = setting.partition("=")
         if not equals:
-            problems.append(f"--set {shown(setting)[1:-1]}: must be KEY=VALUE")
+            problems.append(f"--set {show(setting)[1:-1]}: must be KEY=VALUE")
             continue
         try:
-            changed = put(changed, address.strip(), toml_text.value(text.strip()), plugins)
+            changed = put(changed, address.strip(), toml_text.read_value(text.strip()), plugins)
         except ScenarioError as error:
             problems += [f"--set {address.strip()}: {problem}" for problem in error.problems]
     if problems:
@@ -86,7 +86,7 @@ def _is_known(data: Mapping[str, Any], address: str, families: Table) -> bool:
 
 
 def _within(table: Any, path: Sequence[str], value: Any) -> dict[str, Any]:
-    content = toml_text.plain(table) if isinstance(table, Keys) else table
+    content = toml_text.as_tables(table) if isinstance(table, Keys) else table
     content = dict(content) if isinstance(content, dict) else {}
     key, *rest = path
     content[key] = _within(content.get(key), rest, value) if rest else value

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from importlib import metadata
 from typing import NamedTuple, get_args
 
-from tracker.scenario.complaints import ScenarioError, shown
+from tracker.scenario.complaints import ScenarioError, show
 from tracker.scenario.registry import SHIPPED, Plugin
 
 
@@ -31,17 +31,17 @@ class Offer(NamedTuple):
     version: str
 
 
-def allowed(packages: Iterable[str]) -> tuple[Plugin, ...]:
+def load_plugins(packages: Iterable[str]) -> tuple[Plugin, ...]:
     """Load what the named packages offer; ``PluginError`` where one offers nothing, or something that cannot be used."""
     names = {_normal(name): name for name in packages}
     if not names:
         return ()
     offers = [offer for offer in _offers() if _normal(offer.package) in names]
     missing = names.keys() - {_normal(offer.package) for offer in offers}
-    problems = [f"--allow-plugins {shown(names[name])[1:-1]}: {_why_not(names[name])}" for name in sorted(missing)]
+    problems = [f"--allow-plugins {show(names[name])[1:-1]}: {_why_not(names[name])}" for name in sorted(missing)]
     found: dict[tuple[str, str], Plugin] = {}
     for offer in offers:
-        place = f"--allow-plugins {offer.package}: {offer.point.group} {shown(offer.point.name)}"
+        place = f"--allow-plugins {offer.package}: {offer.point.group} {show(offer.point.name)}"
         taken = found.get((offer.table, offer.point.name))
         if taken is not None:
             problems.append(f"{place}: {taken.package} offers the same name")
@@ -55,7 +55,7 @@ def allowed(packages: Iterable[str]) -> tuple[Plugin, ...]:
     return tuple(found.values())
 
 
-def offered(table: str, name: str) -> str | None:
+def who_offers(table: str, name: str) -> str | None:
     """Return how to allow the installed package that offers ``name``, if one does."""
     for offer in _offers():
         if (offer.table, offer.point.name) == (table, name):

@@ -65,7 +65,7 @@ def regimes(scenario: Scenario) -> list[dict[str, Any]]:
 def stability_limits(scenario: Scenario, modes: Sequence[Mode] | None = None) -> list[StabilityLimit]:
     """Return the limit of each sampler in each mode: of quadratic modes, and of all if they are given built."""
     found, known = [], dict[tuple[int, bytes], float]()  # many samplers begin with the same S
-    nearby = [linearised(keys, modes[i] if modes is not None else None) for i, keys in enumerate(scenario.modes)]
+    nearby = [linearise(keys, modes[i] if modes is not None else None) for i, keys in enumerate(scenario.modes)]
     for sampler in scenario.samplers:
         S = skew_matrix(sampler, scenario)
         kind = "none" if sampler.skew_is == "none" else "random" if S is None else "first"
@@ -81,7 +81,7 @@ def stability_limits(scenario: Scenario, modes: Sequence[Mode] | None = None) ->
     return found
 
 
-def linearised(keys: Any, mode: Mode | None) -> list[Array | Hessians]:
+def linearise(keys: Any, mode: Mode | None) -> list[Array | Hessians]:
     """Return what a step does close to each minimiser: the curvature, or that of each observation; [] if not known."""
     bowl = as_quadratic(keys.build() if mode is None else mode.cost) if keys.quadratic else None
     if bowl is not None:

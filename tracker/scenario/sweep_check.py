@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracker.costs.csv_rows import DataFile
 from tracker.keys import Keys
-from tracker.scenario.complaints import ScenarioError, shown, some
+from tracker.scenario.complaints import ScenarioError, first_few, show
 from tracker.scenario.overrides import label_of, model_of, put, unknown_address
 from tracker.scenario.registry import families_with
 from tracker.scenario.tables import PLAIN_TABLES
@@ -37,7 +37,7 @@ def sweep_problems(
     if valid and (work := cases * _weight(base, sweep, families)) > MOST_WORK:
         line = f"sweep: {cases} cases of so large a file are too many"
         return [f"{line}: {work} numbers would be checked, at most {MOST_WORK}"]
-    return list(some(_sweep_problems(base, sweep, plugins, families, valid=valid), "sweep"))
+    return list(first_few(_sweep_problems(base, sweep, plugins, families, valid=valid), "sweep"))
 
 
 def _weight(base: Mapping[str, Any], sweep: Mapping[str, Any], families: Table) -> int:
@@ -67,7 +67,7 @@ def _sweep_problems(
     base: Mapping[str, Any], sweep: Mapping[str, Sequence[Any]], plugins: Plugins, families: Table, *, valid: bool
 ) -> Iterator[str]:
     for address, values in sweep.items():
-        place = f'sweep."{shown(address)[1:-1]}"'
+        place = f'sweep."{show(address)[1:-1]}"'
         wrong = "a sweep cannot be swept" if address == "sweep" else unknown_address(base, address, families)
         if wrong is None and valid:
             yield from _value_problems(place, base, address, values, plugins)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tracker.keys import Keys
 from tracker.regular_files import NotRegular, read_regular
-from tracker.scenario.complaints import ScenarioError, shown
+from tracker.scenario.complaints import ScenarioError, show
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ _OPAQUE = re.compile(
 )
 
 
-def read(path: Path) -> str:
+def read_text(path: Path) -> str:
     """Return the text of a scenario file, without reading more than the largest allowed; a link to a file is followed."""
     try:
         content = read_regular(path, LARGEST_FILE, links=True)
@@ -46,7 +46,7 @@ def read(path: Path) -> str:
         raise ScenarioError([problem]) from None
 
 
-def tables(text: str, name: str) -> dict[str, Any]:
+def read_tables(text: str, name: str) -> dict[str, Any]:
     """Return the tables of a TOML text; ``name`` stands for it in messages."""
     if len(text.encode("utf-8", "replace")) > LARGEST_FILE:
         raise ScenarioError([f"{name}: a scenario must be at most {LARGEST_FILE // 1000} kB"])
@@ -70,35 +70,35 @@ def _depth(text: str) -> int:
     return deepest
 
 
-def value(text: str) -> Any:
+def read_value(text: str) -> Any:
     """Return the value that ``text`` writes in TOML."""
     try:
-        found = tables(f"value = {text}", "the value")
+        found = read_tables(f"value = {text}", "the value")
     except ScenarioError:
         found = {}
     if set(found) != {"value"}:
-        raise ScenarioError([f"{shown(text)} is not a TOML value (text needs quotes, as in name='\"abc\"')"])
+        raise ScenarioError([f"{show(text)} is not a TOML value (text needs quotes, as in name='\"abc\"')"])
     return found["value"]
 
 
-def plain(value: Any) -> Any:
+def as_tables(value: Any) -> Any:
     """Return ``value`` as tables, lists, numbers and text; infinity is written "inf"."""
     if isinstance(value, Keys):
-        own = getattr(value, "plain", None)
+        own = getattr(value, "as_tables", None)
         given = {key: getattr(value, key) for key in type(value).model_fields if key in value.model_fields_set}
-        return own() if own is not None else plain(given)
+        return own() if own is not None else as_tables(given)
     if isinstance(value, dict):
-        return {key: plain(entry) for key, entry in value.items()}
+        return {key: as_tables(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(entry) for entry in value]
+        return [as_tables(entry) for entry in value]
     if isinstance(value, np.ndarray):
-        return plain(value.tolist())
+        return as_tables(value.tolist())
     if isinstance(value, np.generic):
-        return plain(value.item())
+        return as_tables(value.item())
     return "inf" if isinstance(value, float) and math.isinf(value) else value
 
 
-def written(content: dict[str, Any]) -> str:
+def to_toml(content: dict[str, Any]) -> str:
     """Return ``content`` (tables, lists, numbers, text) as TOML."""
     lines = [f"{_key(key)} = {_inline(entry)}" for key, entry in content.items() if not _is_table(entry)]
     for key, entry in content.items():

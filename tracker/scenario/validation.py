@@ -10,16 +10,16 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from tracker.keys import Keys, meaning_of
 from tracker.scenario.complaints import (
     MOST_PER_TABLE,
-    Problem,
+    Complaint,
     line,
     place_of,
     problems_of,
-    shown,
-    unknown,
-    unknown_key,
+    say_unknown,
+    say_unknown_key,
+    show,
 )
 from tracker.scenario.cross_checks import disagreements
-from tracker.scenario.plugins import offered
+from tracker.scenario.plugins import who_offers
 from tracker.scenario.registry import Families, families_with
 from tracker.scenario.tables import MOST_TABLES, PLAIN_TABLES, ScenarioKeys
 
@@ -42,7 +42,9 @@ def valid_parts(
     families = families_with(plugins)
     known = ScenarioKeys.model_fields if only is None else {only: ScenarioKeys.model_fields[only]}
     strangers = [key for key in data if key not in known]
-    problems = [line("", Problem((key,), unknown_key(key, data[key], known))) for key in strangers[:MOST_PER_TABLE]]
+    problems = [
+        line("", Complaint((key,), say_unknown_key(key, data[key], known))) for key in strangers[:MOST_PER_TABLE]
+    ]
     parts: dict[str, Any] = {}
     for key, field in known.items():
         if key not in data:
@@ -55,7 +57,9 @@ def valid_parts(
             try:
                 parts[key] = _adapter(key).validate_python(data[key])
             except ValidationError as error:
-                nested = [Problem((key, *p.path), p.text) for p in problems_of(error, data[key], PLAIN_TABLES.get(key))]
+                nested = [
+                    Complaint((key, *p.path), p.text) for p in problems_of(error, data[key], PLAIN_TABLES.get(key))
+                ]
                 problems += [line("", problem) for problem in nested]
     return parts, problems
 
@@ -68,7 +72,7 @@ def _adapter(key: str) -> TypeAdapter[Any]:
 def _entries(table: str, raw: Any, families: Families) -> tuple[tuple[Any, ...], list[str]]:
     required = ScenarioKeys.model_fields[table].is_required()
     if not isinstance(raw, (list, tuple)):
-        return (), [f"{table}: {shown(raw)} must be a list of tables, written [[{table}]]"]
+        return (), [f"{table}: {show(raw)} must be a list of tables, written [[{table}]]"]
     if required and not raw:
         return (), [f"{table}: [] must have at least 1 entry"]
     if len(raw) > MOST_TABLES:
@@ -82,21 +86,21 @@ def _entries(table: str, raw: Any, families: Families) -> tuple[tuple[Any, ...],
     return tuple(entries), problems
 
 
-def _entry(table: str, item: Any, families: Families) -> tuple[Keys | None, list[Problem]]:
+def _entry(table: str, item: Any, families: Families) -> tuple[Keys | None, list[Complaint]]:
     key, known, base, _ = families
     if isinstance(item, base):
         return item, []
     if not isinstance(item, dict):
-        return None, [Problem((), f"{shown(item)} must be a table, written [[{table}]]")]
+        return None, [Complaint((), f"{show(item)} must be a table, written [[{table}]]")]
     if key not in item:
-        missing = Problem((key,), f"missing: {meaning_of(base, key)} (known: {', '.join(known)})")
+        missing = Complaint((key,), f"missing: {meaning_of(base, key)} (known: {', '.join(known)})")
         return None, [missing, *_common_problems(base, item, key)]
     chosen = item[key]
     if not isinstance(chosen, str) or chosen not in known:
         what = "family" if table == "modes" else "kind"
-        word = chosen if isinstance(chosen, str) else shown(chosen)
-        way = offered(table, word) or f"is an {unknown(word, known, what)}"
-        return None, [Problem((key,), f"{shown(chosen)} {way}"), *_common_problems(base, item, key)]
+        word = chosen if isinstance(chosen, str) else show(chosen)
+        way = who_offers(table, word) or f"is an {say_unknown(word, known, what)}"
+        return None, [Complaint((key,), f"{show(chosen)} {way}"), *_common_problems(base, item, key)]
     model = known[chosen]
     try:
         return model.model_validate(item), []
@@ -104,7 +108,7 @@ def _entry(table: str, item: Any, families: Families) -> tuple[Keys | None, list
         return None, problems_of(error, item, model)
 
 
-def _common_problems(base: type[Keys], item: Mapping[str, Any], chosen: str) -> list[Problem]:
+def _common_problems(base: type[Keys], item: Mapping[str, Any], chosen: str) -> list[Complaint]:
     """Check the keys that all families share, where nobody knows which family is meant."""
     shared = {**{key: item[key] for key in base.model_fields if key in item}, chosen: ""}
     try:
