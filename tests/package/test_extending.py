@@ -32,6 +32,7 @@ from tracker.engine.arrays import ARRAYS
 from tracker.metrics.table import METRICS
 from tracker.reports.run_vs_run import compare
 from tracker.runs.array_shapes import shapes_of
+from tracker.runs.forecast import array_bytes
 from tracker.samplers import SAMPLERS
 from tracker.scenario import json_schema
 
@@ -80,22 +81,22 @@ def blocks(heading: str) -> list[str]:
 @pytest.fixture(scope="module", autouse=True)
 def added(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Everything of the page, in files outside the package; no kernel is worth compiling for 40 steps."""
-    folder, before = tmp_path_factory.mktemp("outside"), [dict(table) for table in TABLES]
-    commands = list(app.registered_commands)
-    with pytest.MonkeyPatch.context() as patch, interpreting(None):
-        patch.syspath_prepend(folder)
-        for heading in RECIPES:
-            file, line = blocks(heading)
-            name = f"own_{heading.split()[-1].lower()}"
-            (folder / f"{name}.py").write_text(file, encoding="utf-8")
-            exec(line, vars(importlib.import_module(name)))  # noqa: S102  (our own page)
-        yield
+    folder, before, commands = tmp_path_factory.mktemp("outside"), [dict(t) for t in TABLES], [*app.registered_commands]
+    try:
+        with pytest.MonkeyPatch.context() as patch, interpreting(None):
+            patch.syspath_prepend(folder)
+            for heading in RECIPES:
+                file, line = blocks(heading)
+                name = f"own_{heading.split()[-1].lower()}"
+                (folder / f"{name}.py").write_text(file, encoding="utf-8")
+                patch.delitem(sys.modules, name, raising=False)
+                exec(line, vars(importlib.import_module(name)))  # noqa: S102  (our own page)
+            yield
+    finally:
         for table, rows in zip(TABLES, before, strict=True):
             table.clear()
             table.update(rows)
         app.registered_commands[:] = commands
-        for heading in RECIPES:
-            del sys.modules[f"own_{heading.split()[-1].lower()}"]
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +154,7 @@ def test_a_run_is_resumed(run: tracker.Run, tmp_path: Path) -> None:
 def test_what_is_foreseen_is_what_is_kept(run: tracker.Run) -> None:
     shapes = shapes_of(run.scenario, run.scenario.trials)
     assert {name: shape.shape for name, shape in shapes.items()} == {n: a.shape for n, a in run.arrays.items()}
+    assert array_bytes(run.scenario).held == sum(array.nbytes for array in run.arrays.values())
 
 
 def test_it_is_exported(run: tracker.Run, tmp_path: Path) -> None:
