@@ -137,7 +137,9 @@ def swept(folder: Path, rng: random.Random) -> str:
 def cached(server: Cached, rng: random.Random) -> str:
     """Flip a bit of a compiled kernel, of its index or its digest, and compute in a new process."""
     what = "run" if rng.randrange(RUNS) == 0 else "minimisers"
-    with one_bit(rng.choice(sorted(path for path in server.cache.rglob("*") if path.is_file())), rng):
+    with one_bit(
+        rng.choice(sorted(path for path in server.cache.rglob("*") if path.is_file() and path.stat().st_size)), rng
+    ):
         found = server.answer(what)
         check(found == server.expected[what], f"flip in the cache: {what}: {found}")
         return AGAIN if found == server.expected[what] else ACCEPTED

@@ -65,6 +65,8 @@ def descend(cost: Any, point: Array, centre: Array, scale: Array) -> Descent:
             break
         s, c, y = found.x - x, found.c, found.g - g
         x, g = found.x, found.g
+        if float(direction @ g) < LESS_STEEP * slope:  # a kink, or rounding errors: nothing is known of the curvature
+            break
         if (sy := float(s @ y)) > 0.0:
             if iteration == 0:  # now the size of the curvature is known
                 inverse = np.eye(x.size) * (sy / float(y @ y))
