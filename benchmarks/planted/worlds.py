@@ -197,10 +197,7 @@ WORLDS = {
             "test_scenario.py -k 'regimes or stability or tightest or warnings or target_far or records_that or reducible'",
             ("    if ratio < SLOW * (1.0 - ROUNDING):\n", "    if ratio <= SLOW:\n"),
             ('return "fast" if ratio > FAST * (1.0 + ROUNDING)', 'return "fast" if ratio > 20.0'),
-            (
-                "for s in limits or stability_limits(scenario, modes) if s.epsilon >= s.limit]",
-                "for s in limits or stability_limits(scenario, modes) if s.epsilon >= 2.0 * s.limit]",
-            ),
+            (" if s.epsilon >= s.limit]", " if s.epsilon >= 2.0 * s.limit]"),
             ("return float(np.min(limits)) if limits", "return float(np.max(limits)) if limits"),
             ("met = length // math.gcd(length, every)", "met = length // every"),
             ("TOO_SMALL**2 * mode.radius2 * float(sampler.beta)", "TOO_SMALL * mode.radius2 * float(sampler.beta)"),
