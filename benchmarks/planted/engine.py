@@ -127,7 +127,6 @@ ENGINE = {
             "tracker/engine/loop.py",
             TARGETS,
             ("if arrival > marks[WAITING] and mode.relaxation", "if arrival >= marks[WAITING] and mode.relaxation"),
-            ("        best = min(best, distance)\n", "        best = distance\n"),
             ("            look += span.look_every\n", "            look += 1\n"),
             (
                 "look = layout.first_look + seen * layout.cost_every",
@@ -138,6 +137,11 @@ ENGINE = {
                 "marks[WAITING], marks[AWAITED], marks[RETURN] = k, dwell.mode, -1",
                 "marks[WAITING], marks[AWAITED] = k, dwell.mode",
             ),
+        ),
+        *faults(
+            "tracker/engine/measuring.py",
+            TARGETS,
+            ("        best = min(best, distance)\n", "        best = distance\n"),
         ),
         *faults(
             "tracker/engine/loop.py",

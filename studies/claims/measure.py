@@ -13,7 +13,7 @@ import numpy as np
 import tracker
 from tracker.compiled import source_fingerprint
 from tracker.engine.bins import WAIT_BITS, bin_edges
-from tracker.engine.loop import INSIDE, STEPS
+from tracker.engine.ledger import INSIDE, STEPS
 from tracker.metrics import paired
 from tracker.metrics.accuracy import Classes, accuracy, accuracy_waits
 from tracker.metrics.after_switch import compare_waits

@@ -19,7 +19,8 @@ from tracker.compiled import borrow, borrowed_arrays, disjoint, helper, helper_p
 from tracker.compiled.fingerprint import code_hash
 from tracker.costs import base
 from tracker.costs.mixture.likelihood import _surprises
-from tracker.engine.loop import Layout, furnish
+from tracker.engine.ledger import Layout
+from tracker.engine.loop import furnish
 from tracker.exponential import HIGHEST, LOWEST, exponential
 from tracker.samplers import SAMPLERS
 from tracker.samplers.base import state_size, unpack

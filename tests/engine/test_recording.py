@@ -8,7 +8,7 @@ from interpreting import interpreted
 
 import tracker
 from tracker.costs.quadratic import Quadratic
-from tracker.engine.loop import square_error
+from tracker.engine.measuring import square_error
 from tracker.metrics.estimates import trial_values
 from tracker.metrics.table import METRICS
 from tracker.runs.summary import EXCESS, MEASURED, STEPS

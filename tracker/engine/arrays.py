@@ -12,7 +12,7 @@ import numpy as np
 
 from tracker import skew
 from tracker.engine.bins import AGE_BITS, WAIT_BITS, bin_edges, bin_of
-from tracker.engine.loop import COLUMNS, DIVERGED, RESETS
+from tracker.engine.ledger import COLUMNS, DIVERGED, RESETS
 from tracker.engine.problem import plan_of
 from tracker.environment import dwell_ages
 from tracker.samplers.base import recorded_by, unpack
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tracker.array_types import Array, Arrays, Integers
-    from tracker.engine.loop import Ledger
+    from tracker.engine.ledger import Ledger
     from tracker.engine.problem import Problem
     from tracker.environment import Environment
     from tracker.samplers.state import Recorded

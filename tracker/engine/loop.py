@@ -9,19 +9,39 @@ Sums do not depend on how [0, K) is cut into blocks, as long as blocks end at mu
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tracker.compiled import borrow, copy, disjoint, helper, inlined, kernel, literal_unroll
-from tracker.costs.base import correct, expected, measure, observe
+from tracker.costs.base import observe
 from tracker.engine.bins import AGE_BITS, WAIT_BITS, bin_of, lower_edge
+from tracker.engine.ledger import (
+    AWAITED,
+    CORRECT,
+    DIVERGED,
+    ERROR,
+    EXCESS,
+    INSIDE,
+    MEASURED,
+    RESETS,
+    RETURN,
+    SQUARE,
+    STEPS,
+    WAITING,
+    Block,
+    Dwell,
+    Layout,
+    Ledger,
+    Span,
+    Work,
+)
+from tracker.engine.measuring import appraise, near, record, square_error
 from tracker.samplers.base import (
     begin,
     idle,
     moves,
     place,
-    record_state,
     resets_of,
     step,
     unpack,
@@ -29,140 +49,11 @@ from tracker.samplers.base import (
 from tracker.streams import INNER, NOISE, OBSERVATIONS, PERTURBATIONS, draw_normals, seed_stream
 
 if TYPE_CHECKING:
-    from tracker.array_types import Array, Booleans, Integers, Words
+    from tracker.array_types import Array, Integers, Words
 
 
 PAD = 16  # floats between a trial's scratch and whatever the allocator puts next to it
 ROLES = (OBSERVATIONS, NOISE, PERTURBATIONS, INNER)  # rows of a trial's streams, as samplers.base names them
-COLUMNS = ("steps", "error", "square", "inside", "measured", "excess", "correct")  # of Ledger.sums
-STEPS, ERROR, SQUARE, INSIDE, MEASURED, EXCESS, CORRECT = range(7)
-WAITING, DIVERGED, RESETS, AWAITED, RETURN = range(5)  # entries of Ledger.marks
-UNMARKED = (-1, -1, 0, -1, -1)  # Ledger.marks before the first step
-
-
-class Layout(NamedTuple):
-    """What a run measures: the same for all samplers and trials."""
-
-    steps: int
-    burn_in: int
-    record_every: int
-    first_look: int  # excess cost and accuracy are measured at first_look, first_look + cost_every, ...
-    cost_every: int
-    cell: int  # draws are made, and blocks end, at multiples of it
-    modes: int
-    observation_size: int
-    measure_size: int
-    runaway: float  # beyond this squared distance from the minimisers a trial has diverged
-    epsilon: float  # of the sampler, or 0 for a baseline: it has no relaxation time
-
-
-class Block(NamedTuple):
-    """A range of steps for a batch of trials, run-length encoded (see ``environment.Timeline``)."""
-
-    start: int
-    stop: int
-    offsets: Integers
-    mode: Integers
-    end: Integers
-    since: Integers
-    live: Booleans
-    present: Integers  # (T,): the mode at ``stop``
-
-
-class Ledger(NamedTuple):
-    """All that a sampler's trials carry and have measured; the first axis is the trial, and absent for one trial.
-
-    Saving these arrays saves the run. They are few because each costs compile time at every call it passes through.
-    """
-
-    state: Array  # (T, state_size): what the sampler carries
-    streams: Words  # (T, 4, 4)
-    marks: Integers  # (T, 5): see ``walk``
-    sums: Array  # (T, X + ages, 7): COLUMNS, by mode and by age
-    waits: Integers  # (T, X, waits, 2): by new mode: re-acquisitions by duration, censored waits by the age at the last look
-    stays: Integers  # (T, X, 2): re-acquisitions looked at again a relaxation time later, and those still inside then
-    moments: Array  # (T, N + 1, N): sum of theta - origin; lower triangle of the sum of its outer products
-    trace: Array  # (T, records, 3 + N + ...): mode, error, excess cost, theta, and what the state declares as recorded
-
-
-class Work(NamedTuple):
-    """Scratch of one trial."""
-
-    Z: Array
-    W: Array
-    point: Array
-    moments: Array  # of a cell: sums of sums lose fewer digits than one long sum
-    origin: Array
-
-
-class Dwell(NamedTuple):
-    """A stay in one mode, or the part of it that a block or an outage cuts out."""
-
-    mode: int
-    end: int
-    since: int
-    live: bool
-
-
-class Span(NamedTuple):
-    """Steps start, ..., stop - 1; Z begins with the draw of step ``drawn``, W with that of ``cell``.
-
-    The cost is measured at step ``look`` and every ``look_every`` steps from there. ``waiting``: it ends when the target is met.
-    """
-
-    start: int
-    stop: int
-    live: bool
-    averaged: bool
-    waiting: bool
-    drawn: int
-    cell: int
-    look: int
-    look_every: int
-
-
-@inlined
-def square_error(cost: Any, targets: Array, theta: Array, point: Array) -> float:
-    """Return the squared distance to the nearest minimiser, in the coordinates that the cost measures in."""
-    measure(cost, theta, point)
-    best = np.inf
-    for t in range(targets.shape[0]):
-        distance = 0.0
-        for d in range(targets.shape[1]):
-            difference = point[d] - targets[t, d]
-            distance += difference * difference
-        best = min(best, distance)
-    return best
-
-
-@inlined
-def near(theta: Array, origin: Array, runaway: float) -> bool:
-    """Tell whether theta is finite and has not run away in any coordinate."""
-    largest = 0.0
-    for d in range(theta.size):
-        largest += (theta[d] - origin[d]) ** 2  # a sum, not a maximum: nan must come through
-    return largest < runaway * theta.size
-
-
-@helper
-def record(sampler: Any, state: Any, mode: Any, x: int, row: Array, point: Array) -> None:
-    """Write the mode, the error, the excess cost, theta and what the sampler records to a row of the trace."""
-    state, mode, row, point = borrow(state), borrow(mode), borrow(row), borrow(point)
-    theta = state.theta
-    N = theta.size
-    row[0] = x
-    row[1] = np.sqrt(square_error(mode.cost, mode.targets, theta, point))
-    row[2] = expected(mode.cost, theta) - mode.floor
-    copy(theta, row[3 : 3 + N])
-    if row.size > 3 + N:
-        record_state(sampler, state, row[3 + N :])
-
-
-@helper
-def appraise(mode: Any, theta: Array) -> tuple[float, float]:
-    """Return the excess cost and the accuracy at theta."""
-    mode, theta = borrow(mode), borrow(theta)
-    return expected(mode.cost, theta) - mode.floor, correct(mode.cost, theta)
 
 
 @inlined

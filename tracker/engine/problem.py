@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker.costs.base import cost_every, measure_size, observation_size, period
-from tracker.engine.loop import Layout
+from tracker.engine.ledger import Layout
 from tracker.environment import Outage, Plan, Switch
 from tracker.samplers.base import recorded_by
 from tracker.samplers.baselines import BASELINES

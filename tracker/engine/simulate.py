@@ -16,7 +16,8 @@ from tracker.compiled import source_fingerprint
 from tracker.engine.arrays import FIRST_COLUMNS, collect, recorded_width
 from tracker.engine.bins import AGE_BITS, WAIT_BITS, bin_of
 from tracker.engine.blocks import first_block, most_trials, next_block, whole_cells
-from tracker.engine.loop import COLUMNS, UNMARKED, Block, Ledger, advance
+from tracker.engine.ledger import COLUMNS, UNMARKED, Block, Ledger
+from tracker.engine.loop import advance
 from tracker.engine.problem import Contestant, Problem, prepare
 from tracker.environment import Environment
 from tracker.samplers.base import state_size

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tracker.engine.loop import AWAITED, DIVERGED, WAITING
+from tracker.engine.ledger import AWAITED, DIVERGED, WAITING
 from tracker.engine.simulate import Snapshot
 from tracker.regular_files import open_regular, read_regular
 from tracker.runs import atomic_files

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracker.engine.bins import WAIT_BITS, bin_of
-from tracker.engine.loop import COLUMNS
+from tracker.engine.ledger import COLUMNS
 from tracker.runs.array_shapes import Shape
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from tracker import chain as chain_statistics
 from tracker.baseline_names import FROZEN, ORACLE
 from tracker.engine.bins import WAIT_BITS, bin_edges
-from tracker.engine.loop import COLUMNS, CORRECT, ERROR, EXCESS, INSIDE, MEASURED, SQUARE, STEPS
+from tracker.engine.ledger import COLUMNS, CORRECT, ERROR, EXCESS, INSIDE, MEASURED, SQUARE, STEPS
 from tracker.jsonable import jsonable
 from tracker.metrics.averages import final_moments, pooled_moments
 from tracker.metrics.estimates import averages

@@ -1,0 +1,94 @@
+"""What the loop is given and what it keeps: the layout of a run, a block of steps, and the ledger of all that is measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from tracker.array_types import Array, Booleans, Integers, Words
+
+COLUMNS = ("steps", "error", "square", "inside", "measured", "excess", "correct")  # of Ledger.sums
+STEPS, ERROR, SQUARE, INSIDE, MEASURED, EXCESS, CORRECT = range(7)
+WAITING, DIVERGED, RESETS, AWAITED, RETURN = range(5)  # entries of Ledger.marks
+UNMARKED = (-1, -1, 0, -1, -1)  # Ledger.marks before the first step
+
+
+class Layout(NamedTuple):
+    """What a run measures: the same for all samplers and trials."""
+
+    steps: int
+    burn_in: int
+    record_every: int
+    first_look: int  # excess cost and accuracy are measured at first_look, first_look + cost_every, ...
+    cost_every: int
+    cell: int  # draws are made, and blocks end, at multiples of it
+    modes: int
+    observation_size: int
+    measure_size: int
+    runaway: float  # beyond this squared distance from the minimisers a trial has diverged
+    epsilon: float  # of the sampler, or 0 for a baseline: it has no relaxation time
+
+
+class Block(NamedTuple):
+    """A range of steps for a batch of trials, run-length encoded (see ``environment.Timeline``)."""
+
+    start: int
+    stop: int
+    offsets: Integers
+    mode: Integers
+    end: Integers
+    since: Integers
+    live: Booleans
+    present: Integers  # (T,): the mode at ``stop``
+
+
+class Ledger(NamedTuple):
+    """All that a sampler's trials carry and have measured; the first axis is the trial, and absent for one trial.
+
+    Saving these arrays saves the run. They are few because each costs compile time at every call it passes through.
+    """
+
+    state: Array  # (T, state_size): what the sampler carries
+    streams: Words  # (T, 4, 4)
+    marks: Integers  # (T, 5): see ``walk``
+    sums: Array  # (T, X + ages, 7): COLUMNS, by mode and by age
+    waits: Integers  # (T, X, waits, 2): by new mode: re-acquisitions by duration, censored waits by the age at the last look
+    stays: Integers  # (T, X, 2): re-acquisitions looked at again a relaxation time later, and those still inside then
+    moments: Array  # (T, N + 1, N): sum of theta - origin; lower triangle of the sum of its outer products
+    trace: Array  # (T, records, 3 + N + ...): mode, error, excess cost, theta, and what the state declares as recorded
+
+
+class Work(NamedTuple):
+    """Scratch of one trial."""
+
+    Z: Array
+    W: Array
+    point: Array
+    moments: Array  # of a cell: sums of sums lose fewer digits than one long sum
+    origin: Array
+
+
+class Dwell(NamedTuple):
+    """A stay in one mode, or the part of it that a block or an outage cuts out."""
+
+    mode: int
+    end: int
+    since: int
+    live: bool
+
+
+class Span(NamedTuple):
+    """Steps start, ..., stop - 1; Z begins with the draw of step ``drawn``, W with that of ``cell``.
+
+    The cost is measured at step ``look`` and every ``look_every`` steps from there. ``waiting``: it ends when the target is met.
+    """
+
+    start: int
+    stop: int
+    live: bool
+    averaged: bool
+    waiting: bool
+    drawn: int
+    cell: int
+    look: int
+    look_every: int
