@@ -20,7 +20,7 @@ from studies.paper.numbers import (
     read,
     signed,
 )
-from studies.paper.page import SCENARIOS, SUBTITLE, TITLE, sections_of
+from studies.paper.page import FOLDER, SUBTITLE, TITLE, sections_of
 from tracker import references
 from tracker.metrics.paired import difference
 from tracker.reports.exhibit import Exhibit, Listing, Omitted, Section, Shown, Table, VerdictBox
@@ -133,13 +133,13 @@ def test_metropolis_hastings_agrees_in_the_committed_numbers(numbers: Numbers):
 def test_the_page_in_the_repository_says_what_the_numbers_say(numbers: Numbers):
     grid = (np.arange(3.0), np.arange(3.0), -np.add.outer(np.arange(3.0), np.arange(3.0)))
     verdict = VerdictBox((), tuple(claim.answer for claim in claims(numbers)))
-    text = markdown.render(TITLE, SUBTITLE, sections_of(numbers, grid), verdict, SCENARIOS)
+    text = markdown.render(TITLE, SUBTITLE, sections_of(numbers, grid), verdict, FOLDER)
     assert (GALLERY / "paper.md").read_text(encoding="utf-8") == text
     page = (GALLERY / "paper.html").read_text(encoding="utf-8")
     assert TITLE.replace("'", "&#39;") in page
     for claim in claims(numbers):
         assert claim.mark in page
-    assert sorted(path.stem for path in (GALLERY / SCENARIOS).glob("*.png")) == sorted(
+    assert sorted(path.stem for path in (GALLERY / FOLDER).glob("*.png")) == sorted(
         item.key for section in sections_of(numbers, grid) for item in section.items if isinstance(item, Exhibit)
     )
 
