@@ -117,7 +117,7 @@ from tracker.cli import error_messages, program
 program.app.registered_commands[:] = [c for c in program.app.registered_commands if c.callback.__name__ != "limit"]
 
 @program.app.command("limit")
-@error_messages.guarded
+@error_messages.with_exit_codes
 def hang(kind: str):
     print("begun", flush=True)
     time.sleep(100) if "soft" in sys.argv else sum(range(10**11))  # which never lets go of the interpreter
