@@ -424,7 +424,7 @@ def test_a_limit_that_takes_seconds_is_left_to_the_page(copies: tracker.Run, mon
     from tracker.costs.minimise.local import Hessians
     from tracker.runs import stability_of_steps as steps
 
-    monkeypatch.setattr(steps, "linearised", lambda *_: [Hessians(np.array([H, H]), cyclic=False)])
+    monkeypatch.setattr(steps, "linearise", lambda *_: [Hessians(np.array([H, H]), cyclic=False)])
     assert all(
         np.isnan(value) for value in steps.steps_over_limits(copies.problem, copies.arrays, at_once=True).values()
     )
