@@ -13,7 +13,6 @@ import pytest
 import tracker
 from tracker.compiled import Kernel
 from tracker.engine.loop import advance
-from tracker.samplers.baselines import BASELINES
 
 
 @contextmanager
@@ -36,9 +35,3 @@ def interpreted(scenario: tracker.Scenario, out: Path | None = None) -> tracker.
     """Carry out ``scenario`` without numba."""
     with interpreting():
         return tracker.run(scenario, out, executor=1)
-
-
-def no_baselines(patch: pytest.MonkeyPatch) -> None:
-    """Leave out the baselines, each of which would be compiled."""
-    for name in reversed(list(BASELINES)):  # undone the other way round, so that their order stays
-        patch.delitem(BASELINES, name)

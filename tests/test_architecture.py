@@ -53,7 +53,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "environment": {"chain"},
     "costs": {"compiled", "exponential", "keys", "streams", "regular_files"},
     "samplers": {"compiled", "keys", "baseline_names", "streams", "costs.base"},
-    "scenario": {"chain", "skew", "costs", "samplers", "keys", "compiled", "baseline_names", "regular_files"},
+    "scenario": {"chain", "skew", "costs", "samplers", "keys", "compiled", "regular_files"},
     "engine": {"scenario", "environment", "costs", "samplers", "compiled", "streams", "skew"},
     "line_area": set(),
     "metrics": {"autocorrelation", "line_area"},

@@ -1,3 +1,18 @@
-"""The names of the two baselines that every run has."""
+"""The baselines that stand beside the samplers of a run: their names, and what each of them does in two words."""
 
-FROZEN, ORACLE = BASELINES = ("frozen", "oracle")  # never moves; knows the hidden mode
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+FROZEN, ORACLE = "frozen", "oracle"
+WHAT_THEY_DO = {FROZEN: "stands still", ORACLE: "knows the mode"}
+BASELINES = tuple(WHAT_THEY_DO)
+
+
+def explained(names: Iterable[str]) -> str:
+    """Return a sentence, with a space before it, on the baselines among ``names``; nothing where there is none."""
+    told = [f"{name} {WHAT_THEY_DO[name]}" for name in names if name in WHAT_THEY_DO]
+    return f" {', '.join(told)}." if told else ""

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from interpreting import no_baselines
 
 import tracker
 from tracker import compiled
@@ -35,6 +34,7 @@ seed = 5
 trials = 2
 steps = 200
 start = [0.5, 0.0]
+baselines = []
 
 [[modes]]
 name = "only"
@@ -54,11 +54,9 @@ TELL = """
 import json, warnings
 import tracker, tracker.runs
 from tracker.engine import simulate
-from tracker.engine import problem
 from tracker.engine.loop import advance
 
 def tell(scenario):
-    problem.BASELINES.clear()
     compiled = tracker.run(scenario, executor=1)
     warnings.filterwarnings("ignore", "overflow encountered", RuntimeWarning)  # of the generators' words
     simulate.advance = advance.interpreted
@@ -97,13 +95,10 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new))
 
 
-def test_the_cache_is_warm_after_a_restart_and_follows_an_edit_in_any_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_cache_is_warm_after_a_restart_and_follows_an_edit_in_any_file(tmp_path: Path) -> None:
     shutil.copytree(PACKAGE, tmp_path / "tracker", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "script.py").write_text(f"{TELL}\ntell(tracker.parse('''{SCENARIO}'''))\n")
 
-    no_baselines(monkeypatch)
     here = tracker.run(tracker.parse(SCENARIO), executor=1).summary["hash"]
     cold = process(tmp_path, "script.py")
     assert cold["hash"] == cold["interpreted"] == here

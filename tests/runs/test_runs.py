@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray
-from interpreting import interpreted, no_baselines
+from interpreting import interpreted
 from typer.testing import CliRunner
 from worlds import SCENARIOS
 
@@ -452,12 +452,11 @@ epsilon = 0.002
 """
 
 
-def test_modes_of_different_families_run_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_modes_of_different_families_run_together() -> None:
     """Interpreted with the baselines, and compiled without: each of them would take as long to compile as the sampler."""
     run = interpreted(tracker.parse(MIXED))
     check_summary(run)
-    no_baselines(monkeypatch)
-    compiled = tracker.run(tracker.parse(MIXED), executor=1)
+    compiled = tracker.run(tracker.parse(MIXED, settings=["baselines=[]"]), executor=1)
     np.testing.assert_allclose(compiled.arrays["theta"][:, 0], run.arrays["theta"][:, 0], rtol=1e-9, atol=1e-9)
     assert set(np.unique(run.arrays["mode"])) == {0, 1, 2}
     assert all(row["diverged"] == 0 for row in run.summary["samplers"])

@@ -288,9 +288,9 @@ BAD: dict[str, tuple[str, str, list[str]]] = {
         [
             'samplers[0] "frozen": epsilon: -1 must be greater than 0',
             'samplers[1] "frozen": epsilon: -1 must be greater than 0',
-            'samplers[0].name: "frozen" is reserved: a baseline that stands beside every run',
+            'samplers[0].name: "frozen" is reserved: the name of a baseline',
             'samplers[1].name: "frozen" is also the name of samplers[0]',
-            'samplers[1].name: "frozen" is reserved: a baseline that stands beside every run',
+            'samplers[1].name: "frozen" is reserved: the name of a baseline',
         ],
     ),
     "modes that are meant, whatever else is wrong": (

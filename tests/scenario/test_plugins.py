@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from interpreting import no_baselines
 from typer.testing import CliRunner
 
 import tracker
@@ -73,6 +72,7 @@ name = "bowls"
 trials = 2
 steps = 60
 start = [0.5]
+baselines = []  # each would be compiled, and not kept: the cost is a stranger's
 
 [chain]
 alpha = 0.1
@@ -158,10 +158,7 @@ def test_allowed_it_joins_the_table_for_that_load_only(file: Path) -> None:
         tracker.load(file)
 
 
-def test_a_run_says_what_it_depends_on_and_a_resume_compares_it(
-    file: Path, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    no_baselines(monkeypatch)  # each would be compiled, and not kept: the cost is a stranger's
+def test_a_run_says_what_it_depends_on_and_a_resume_compares_it(file: Path, site: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     arguments = ["run", str(file), "--out", str(out), "--no-report", "--allow-plugins", NAME]
     assert CliRunner().invoke(app, arguments).exit_code == 0
@@ -185,10 +182,7 @@ def test_a_sweep_may_sweep_its_keys(file: Path) -> None:
     assert [point.scenario.modes[0].depth for point in tracker.runs.points_of(scenario)] == [1.0, 2.0]
 
 
-def test_workers_get_the_problem_built_and_compare_the_version(
-    file: Path, site: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    no_baselines(monkeypatch)
+def test_workers_get_the_problem_built_and_compare_the_version(file: Path, site: Path) -> None:
     payload = workers.pack(prepare(tracker.load(file, plugins=[NAME])))
     stored = workers.work(payload, workers.Task(0, 0, 2, None))
     assert stored.arrays["theta"].shape[0] == 2

@@ -41,7 +41,7 @@ curvature = [[5.0, 0.0], [0.0, 0.5]]
 gradient_noise = 0.1
 # target = {{ radius = 0.3 }}            # how near counts as re-acquired; default: a quarter of the smallest distance
 
-# --- the samplers; `frozen` (never moves) and `oracle` (knows the mode) run beside them unasked
+# --- the samplers; `frozen` (never moves) and `oracle` (knows the mode) run beside them; baselines = [] for neither
 
 [[samplers]]
 name = "classical"

@@ -16,7 +16,6 @@ from tracker.engine.ledger import COLUMNS, DIVERGED, RESETS
 from tracker.engine.problem import plan_of
 from tracker.environment import dwell_ages
 from tracker.samplers.base import recorded_by, unpack
-from tracker.samplers.baselines import BASELINES
 from tracker.samplers.state import SIGMA, SKEW, write_pairs
 
 if TYPE_CHECKING:
@@ -189,7 +188,7 @@ def axis_sizes(scenario: Scenario) -> dict[str, int]:
     return {
         "trial": scenario.trials,
         "time": scenario.steps // scenario.record_every + 1,
-        "sampler": len(kinds) + len(BASELINES),
+        "sampler": len(kinds) + len(scenario.baselines),
         "theta": N,
         "pair": N * (N - 1) // 2,
         "moment": N + 1,

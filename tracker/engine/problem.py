@@ -79,7 +79,11 @@ def prepare(scenario: Scenario, modes: tuple[Mode, ...] | None = None, origin: A
     modes = build_modes(scenario) if modes is None else modes
     N = scenario.dimension
     contestants = [Contestant(s.name, s, s.build(), skew_matrix(s, scenario)) for s in scenario.samplers]
-    contestants += [Contestant(name, None, parameters, np.zeros((N, N))) for name, parameters in BASELINES.items()]
+    contestants += [
+        Contestant(name, None, offer.parameters, np.zeros((N, N)))
+        for name, offer in BASELINES.items()
+        if name in scenario.baselines
+    ]
     every = steps_between_looks([mode.cost for mode in modes])
     layout = Layout(
         steps=scenario.steps,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tracker.baseline_names import explained
 from tracker.formatting import DASH, average, counted, number, percent, plain
 from tracker.metrics.table import metrics_of
 from tracker.reports import sampler_vs_sampler
@@ -105,10 +106,9 @@ def overview(view: View) -> Shown:
     columns = ("sampler", "ε", "ε / its limit", "a step evaluates", *heads, "diverged")
     caption = (
         "Averages over time and trials, ± standard errors over trials; recovery is the median number of steps from a switch that "
-        "led out of the target to the target. The limit of a step ε is the largest that is mean-square stable in each mode alone. "
-        "frozen stands still, oracle knows the mode."
+        "led out of the target to the target. The limit of a step ε is the largest that is mean-square stable in each mode alone."
     )
-    return Shown(caption, Table(columns, tuple(rows)))
+    return Shown(caption + explained(view.names), Table(columns, tuple(rows)))
 
 
 def _cell(metric: Metric, row: Mapping[str, Any]) -> str:

@@ -82,7 +82,8 @@ def shared_samplers(first: Run, second: Run) -> list[str]:
     """Return the samplers that both runs have, in the order of the first, then the baselines."""
     names = [sampler.name for sampler in second.scenario.samplers]
     both = [sampler.name for sampler in first.scenario.samplers if sampler.name in names]
-    return [*both, *BASELINES] if both else []
+    beside = [name for name in first.scenario.baselines if name in second.scenario.baselines]
+    return [*both, *beside] if both else []
 
 
 def compare(first: Run, second: Run) -> list[Change]:

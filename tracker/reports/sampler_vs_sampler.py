@@ -67,6 +67,8 @@ def exhibit(view: View) -> Exhibit | Omitted:
         return Omitted(KEY, QUESTION, "every trial of every sampler diverged.")
     reference = reference_of(view)
     others = [name for name in view.names if name != reference and name not in lost]
+    if not [name for name in others if name != ORACLE]:
+        return Omitted(KEY, QUESTION, "one sampler and no frozen baseline: there is nothing to compare it with.")
     compared = [(quantity, against(view, quantity, reference)) for quantity in quantities(view)]
     compared = [(quantity, found) for quantity, found in compared if any(pair.estimate > 0 for pair in found.values())]
     if not compared:
@@ -90,8 +92,8 @@ def exhibit(view: View) -> Exhibit | Omitted:
 
 
 def reference_of(view: View) -> str:
-    """The first sampler of which a trial survived; standing still, where the run has one sampler only."""
-    return view.alive[0] if view.alive and len(view.samplers) > 1 else FROZEN
+    """The first sampler of which a trial survived; standing still, where the run has it and one sampler only."""
+    return view.alive[0] if view.alive and (len(view.samplers) > 1 or FROZEN not in view.names) else FROZEN
 
 
 def against(view: View, quantity: Quantity, reference: str, confidence: float = CONFIDENCE) -> dict[str, Paired]:
@@ -130,7 +132,8 @@ def _caption(view: View, reference: str, others: list[str], compared: list[tuple
     times = any(quantity.is_time for quantity, _ in compared)
     kinds = "Ratios are ratios of the means over paired trials"
     kinds += ", those of times of restricted means of all waits" if times else ""
-    return f"{text}. {kinds}; the oracle, with no error, has no place on this axis."
+    oracle = "; the oracle, with no error, has no place on this axis" if ORACLE in view.names else ""
+    return f"{text}. {kinds}{oracle}."
 
 
 def _gradients(view: View) -> dict[str, int]:

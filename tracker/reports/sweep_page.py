@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.baseline_names import BASELINES
+from tracker.baseline_names import BASELINES, explained
 from tracker.formatting import DASH, average, counted, interval, number
 from tracker.metrics.table import METRICS
 from tracker.reports.best_of_sweep import contests, rows_of
@@ -128,11 +128,8 @@ def points_table(sweep: Sweep) -> Shown:
         errors = {row["name"]: average(row["tracking_error"]) for row in rows_of(outcome)}
         rows.append((str(outcome.point.index), *values, outcome.state, *(errors.get(name, DASH) for name in names)))
     columns = ("point", *(axis.address for axis in sweep.axes), "outcome", *names)
-    caption = (
-        "Tracking errors of all points: averages over time and trials, ± standard errors over trials. frozen stands still, oracle "
-        "knows the mode."
-    )
-    return Shown(caption + _cut(len(sweep.outcomes)), Table(columns, tuple(rows)))
+    caption = "Tracking errors of all points: averages over time and trials, ± standard errors over trials."
+    return Shown(caption + explained(names) + _cut(len(sweep.outcomes)), Table(columns, tuple(rows)))
 
 
 def _cut(count: int) -> str:

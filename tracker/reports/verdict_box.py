@@ -57,6 +57,13 @@ def did_it_track(view: View) -> Answer:
         return Answer(
             question, "no switch", f"{what} {best}{step} stayed {number(error)} from the minimiser on average."
         )
+    if missing := [name for name in (FROZEN, ORACLE) if name not in view.names]:
+        error = view.summary[best]["tracking_error"]["mean"]
+        return Answer(
+            question,
+            "not told",
+            f"{best} has a tracking error of {number(error)}; the run has no {listed(missing)} to compare it with (key baselines).",
+        )
     among = len(view.alive)
     closed = closed_gap(view, best, confidence_of_each(among))  # holds for all of them, so for the one that was chosen
     error, still = view.summary[best]["tracking_error"]["mean"], view.summary[FROZEN]["tracking_error"]["mean"]
@@ -92,7 +99,9 @@ def did_it_track(view: View) -> Answer:
 
 
 def closed_gap(view: View, name: str, confidence: float = CONFIDENCE) -> Paired:
-    """Return the share of the gap from frozen to oracle that a sampler closes."""
+    """Return the share of the gap from frozen to oracle that a sampler closes; nan where the run has not both."""
+    if FROZEN not in view.names or ORACLE not in view.names:
+        return Paired(np.nan, np.nan, np.nan, 0, 0)
     own, still, known = (view.tracking_error[:, view.index(one)] for one in (name, FROZEN, ORACLE))
     return gap_closed(own, still, known, confidence)
 

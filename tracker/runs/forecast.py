@@ -7,7 +7,6 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from tracker.baseline_names import BASELINES
 from tracker.engine.arrays import array_rows, kinds_of
 from tracker.runs.array_shapes import shapes_of
 
@@ -77,7 +76,7 @@ def array_bytes(scenario: Scenario) -> ArrayBytes:
     for row in array_rows(kinds_of(scenario)):
         count = shapes[row.name].bytes
         held += count
-        packed += count * _packing(row.axes, samplers / (samplers + len(BASELINES)))
+        packed += count * _packing(row.axes, samplers / (samplers + len(scenario.baselines)))
     return ArrayBytes(held, packed)
 
 

@@ -1,4 +1,4 @@
-"""The two baselines that stand beside every run: ``frozen`` never moves, ``oracle`` knows the hidden mode.
+"""The baselines that stand beside the samplers: ``frozen`` never moves, ``oracle`` knows the hidden mode.
 
 The oracle sits on the current global minimiser; of several, on the one nearest to its last place.
 """
@@ -15,6 +15,8 @@ from tracker.samplers.base import moves, place, sampler
 from tracker.samplers.state import carried
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from tracker.array_types import Array, Words
 
 
@@ -55,4 +57,23 @@ def _place(sampler: Baseline, state: State, minimisers: Array) -> None:
     copy(minimisers[nearest], theta)
 
 
-BASELINES: dict[str, Baseline] = {FROZEN: Baseline(0), ORACLE: Baseline(1)}
+def _anywhere(parts: Mapping[str, Any]) -> str:
+    return ""
+
+
+class Offer(NamedTuple):
+    """A baseline: its parameters, and why it does not apply to a scenario of these parts; an empty text where it does."""
+
+    parameters: Any
+    why_not: Callable[[Mapping[str, Any]], str] = _anywhere
+
+
+BASELINES: dict[str, Offer] = {
+    FROZEN: Offer(Baseline(0)),
+    ORACLE: Offer(Baseline(1)),
+}
+
+
+def baselines_that_apply(parts: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of the baselines that a scenario of these parts may have, in the order of the table."""
+    return tuple(name for name, offer in BASELINES.items() if not offer.why_not(parts))

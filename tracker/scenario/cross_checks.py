@@ -10,8 +10,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from tracker import chain as hidden_chain
-from tracker.baseline_names import BASELINES
 from tracker.costs.base import CostKeys
+from tracker.samplers.baselines import BASELINES
 from tracker.scenario.complaints import first_few, name_of, place_of, say_unknown, show
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Parts = Mapping[str, Any]
 
 RESERVED = {
-    "samplers": dict.fromkeys(BASELINES, "a baseline that stands beside every run"),
+    "samplers": dict.fromkeys(BASELINES, "the name of a baseline"),
     "modes": {"stationary": "a value of chain.initial"},
 }
 PROBABILITY = 1e-9  # how far from 1 probabilities may sum
@@ -28,7 +28,7 @@ PROBABILITY = 1e-9  # how far from 1 probabilities may sum
 
 def disagreements(parts: Parts, given: Parts) -> list[str]:
     """Return a line for each disagreement among the valid ``parts``; ``given`` are the keys of the file, valid or not."""
-    checks = (_names(given), _dimensions(parts), _skews(parts), _hessians(parts), _times(parts))
+    checks = (_names(given), _dimensions(parts), _skews(parts), _hessians(parts), _times(parts), _baselines(parts))
     return [*(problem for check in checks for problem in check), *_world(parts, given)]
 
 
@@ -94,6 +94,18 @@ def _hessians(parts: Parts) -> Iterator[str]:
             users = [s.name for s in parts.get("samplers", ()) if s is not None and s.evaluations.hessian]
             if users:
                 yield f"{place_of('modes', index, mode)}: has no hessian, which sampler {', '.join(users)} needs"
+
+
+def _baselines(parts: Parts) -> Iterator[str]:
+    names = parts.get("baselines", ())
+    for index, name in enumerate(names):
+        place = f"baselines[{index}]: {show(name)}"
+        if name not in BASELINES:
+            yield f"{place} is an {say_unknown(name, BASELINES, 'baseline')}"
+        elif reason := BASELINES[name].why_not(parts):
+            yield f"{place} does not apply: {reason}"
+        elif name in names[:index]:
+            yield f"{place} is named twice"
 
 
 def _times(parts: Parts) -> Iterator[str]:

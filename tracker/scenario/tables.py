@@ -15,6 +15,7 @@ from tracker import chain as hidden_chain
 from tracker.costs.base import CostKeys
 from tracker.keys import Count, Keys, Matrix, Name, Number, Positive, Step, Vector, Whole, symmetric
 from tracker.samplers.base import SamplerKeys
+from tracker.samplers.baselines import baselines_that_apply
 from tracker.scenario.complaints import ScenarioError
 
 MOST_TABLES = 100
@@ -140,6 +141,11 @@ class ScenarioKeys(Keys):
     )
     samplers: tuple[SamplerKeys, ...] = Field(
         min_length=1, max_length=MOST_TABLES, description="the algorithms that are compared"
+    )
+    baselines: Annotated[tuple[str, ...], BeforeValidator(_tuple)] = Field(
+        default_factory=baselines_that_apply,  # of the keys above
+        description='which baselines run beside the samplers: "frozen" never moves, "oracle" knows the hidden mode; '
+        "all that apply if not given, [] for none",
     )
     sweep: dict[str, Annotated[tuple[Any, ...], BeforeValidator(_tuple), Field(min_length=1)]] = Field(
         description='lists of values by address, e.g. { "chain.alpha" = [1e-4, 1e-3] }', default_factory=dict

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tracker.baseline_names import FROZEN, ORACLE
-from tracker.formatting import number
+from tracker.formatting import listed, number
 from tracker.metrics.averages import FEWEST_TRIALS, curve_over_trials, no_interval
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
 from tracker.reports.figure_style import figure, legend, steps_axis
@@ -71,7 +71,7 @@ def _draw(ax: Axes, view: View, middle: Array, curves: dict[str, Curve]) -> str:
     if (lowest := _floor_of_logarithm(view, curves)) > 0.0:
         ax.set_yscale("log")
         ax.set_ylim(0.7 * lowest, 1.5 * max(float(np.nanmax(curve.mean, initial=0.0)) for curve in curves.values()))
-        return ", logarithmic (the oracle's is 0)"
+        return ", logarithmic (the oracle's is 0)" if ORACLE in curves else ", logarithmic"
     top = max(_top(curve.mean) for curve in curves.values())
     ax.set_ylim(min(0.0, -0.02 * top), 1.1 * top or 1.0)
     highest = max(float(np.nanmax(curve.mean, initial=0.0)) for curve in curves.values())
@@ -80,6 +80,8 @@ def _draw(ax: Axes, view: View, middle: Array, curves: dict[str, Curve]) -> str:
 
 def _floor_of_logarithm(view: View, curves: dict[str, Curve]) -> float:
     """Return the lowest point of the samplers where standing still is so far above them that a plain scale would hide them."""
+    if FROZEN not in curves:
+        return 0.0
     means = np.array([curves[name].mean for name in view.samplers])
     means = means[np.isfinite(means)]
     still = float(np.nanmedian(curves[FROZEN].mean))
@@ -111,16 +113,18 @@ def _caption(view: View, error: dict[str, Curve], bins: int) -> str:
         if view.trials >= FEWEST_TRIALS
         else f"no bands: {no_interval(view.trials)}"
     )
-    return (
-        f"In the second half of the run the error is {among}, against {number(late.get(FROZEN))} for standing still "
-        f"and {number(late.get(ORACLE))} for knowing the mode; {bands}."
-    )
+    beside = {FROZEN: "standing still", ORACLE: "knowing the mode"}
+    told = [f"{number(late.get(name))} for {words}" for name, words in beside.items() if name in view.names]
+    against = f", against {listed(told)}" if told else ""
+    return f"In the second half of the run the error is {among}{against}; {bands}."
 
 
 def _alt(view: View) -> str:
+    baselines = [f"the {name}" for name in view.names if name not in view.samplers]
+    beside = f", beside {listed(baselines)} baseline" if baselines else ""
     return (
         f"Two panels over steps 0 to {view.scenario.steps}: mean tracking error and mean excess cost of "
-        f"{len(view.samplers)} samplers, with bands, beside the frozen and the oracle baseline."
+        f"{len(view.samplers)} samplers, with bands{beside}."
     )
 
 

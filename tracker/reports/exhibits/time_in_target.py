@@ -106,7 +106,7 @@ def _caption(view: View, shares: dict[str, Curve]) -> str:
     text = f"{best} spends {percent(known[best])} of its time within reach of the right minimiser"
     if worst != best:
         text += f", {worst} {percent(known[worst])}"
-    text += f", standing still {percent(total[FROZEN])}"
+    text += f", standing still {percent(total[FROZEN])}" if FROZEN in total else ""
     apart = [name for name in known if np.ptp(shares[name].mean) > 0.1]
     uneven = (
         f"; {listed(apart)} {'does' if len(apart) == 1 else 'do'} better in some modes than in others" if apart else ""
