@@ -14,6 +14,7 @@ from unittest import mock
 import numpy as np
 
 from tracker import chain
+from tracker.compiled import pack
 from tracker.engine import simulate
 from tracker.environment import Environment, Timeline
 
@@ -51,7 +52,7 @@ def drift_changed(matrix: Callable[[Any], Any], modes: tuple[int, ...]) -> Any:
         for x in modes:
             cost = changed[x].cost
             changed[x] = changed[x]._replace(cost=cost._replace(curvature=np.ascontiguousarray(turn @ cost.curvature)))
-        return problem._replace(modes=tuple(changed))
+        return problem._replace(modes=tuple(changed), packed_modes=pack(changed))
 
     return prepared(change)
 

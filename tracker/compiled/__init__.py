@@ -29,6 +29,7 @@ from tracker.compiled.caching import cache_folder, source_fingerprint
 from tracker.compiled.generics import from_outside, generic, generic_with_default, implementation_hash, kinds_in
 from tracker.compiled.numba_cache import checked_cache
 from tracker.compiled.numba_options import OPTIONS, helper_options
+from tracker.compiled.packed_tuples import Packed, pack, rebuild
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "Packed",
     "borrow",
     "cache_folder",
     "copy",
@@ -48,6 +50,8 @@ __all__ = [
     "inlined",
     "kernel",
     "literal_unroll",
+    "pack",
+    "rebuild",
     "source_fingerprint",
 ]
 

@@ -2,7 +2,8 @@
 
 Step k uses theta_k, x_k and z_k and gives theta_{k+1}; what is measured at k pairs theta_k with x_k. A trial's working
 state lives in a buffer of its own while a block runs (neighbouring rows of one array would share cache lines between
-threads) and is written back once per block. The cost is chosen once per dwell, not once per step.
+threads) and is written back once per block. The mode is looked up in a table once per dwell, not once per step: compiled code
+knows the families of costs, never the number of modes.
 
 Sums do not depend on how [0, K) is cut into blocks, as long as blocks end at multiples of ``Layout.cell``.
 """
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracker.compiled import borrow, copy, disjoint, helper, inlined, kernel, literal_unroll
+from tracker.compiled import borrow, copy, disjoint, helper, inlined, kernel, literal_unroll, rebuild
 from tracker.costs.base import observe
 from tracker.engine.bins import AGE_BITS, WAIT_BITS, bin_of, lower_edge
 from tracker.engine.ledger import (
@@ -50,6 +51,7 @@ from tracker.streams import INNER, NOISE, OBSERVATIONS, PERTURBATIONS, draw_norm
 
 if TYPE_CHECKING:
     from tracker.array_types import Array, Integers, Words
+    from tracker.compiled import Packed
 
 
 PAD = 16  # floats between a trial's scratch and whatever the allocator puts next to it
@@ -235,7 +237,7 @@ def furnish(layout: Layout, N: int, room: Array, origin: Array) -> Work:
 @kernel
 def advance(
     sampler: Any,
-    modes: Any,
+    modes: Packed,
     entropy: Words,
     trials: Integers,
     start: Array,
@@ -277,8 +279,9 @@ def advance(
             else:
                 dwell = Dwell(block.present[t], k, -1, False)  # only the record of the last point
             here = 0
-            for mode in literal_unroll(modes):
-                if here == dwell.mode:
+            for template in literal_unroll(modes.templates):
+                if here == modes.families[dwell.mode]:
+                    mode = rebuild(template, modes.store, modes.places[dwell.mode])
                     k = walk(sampler, state, mode, k, dwell, layout, trial, work)
                 here += 1  # noqa: SIM113  (numba unrolls the plain loop only)
             if marks[DIVERGED] >= 0:

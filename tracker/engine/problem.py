@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tracker.compiled import pack
 from tracker.costs.base import cost_every, measure_size, observation_size, period
 from tracker.engine.ledger import Layout
 from tracker.environment import Outage, Plan, Switch
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tracker.array_types import Array, Words
+    from tracker.compiled import Packed
     from tracker.samplers.base import SamplerKeys
     from tracker.samplers.state import Recorded
     from tracker.scenario import Mode, Scenario
@@ -67,6 +69,7 @@ class Problem(NamedTuple):
     layout: Layout
     origin: Array
     entropy: Words
+    packed_modes: Packed  # ``modes`` for the loop
 
     @property
     def records(self) -> int:
@@ -101,7 +104,9 @@ def prepare(scenario: Scenario, modes: tuple[Mode, ...] | None = None, origin: A
     # Moments are taken about a point near the action: no digits are lost where theta is large and moves little.
     if origin is None:
         origin = np.mean([mode.minimisers.mean(axis=0) for mode in modes], axis=0)
-    return Problem(scenario, modes, tuple(contestants), plan_of(scenario), layout, origin, entropy_words(scenario.seed))
+    return Problem(
+        scenario, modes, tuple(contestants), plan_of(scenario), layout, origin, entropy_words(scenario.seed), pack(modes)
+    )  # fmt: skip
 
 
 def steps_between_looks(costs: Sequence[Any]) -> int:

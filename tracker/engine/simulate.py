@@ -149,7 +149,7 @@ def _advance(
 ) -> None:
     advance(
         contestant.parameters,
-        problem.modes,
+        problem.packed_modes,
         problem.entropy,
         trials,
         starts,
