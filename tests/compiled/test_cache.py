@@ -257,8 +257,8 @@ def test_one_signature_for_each_kind_of_sampler() -> None:
         versions = Counter((signature[0], signature[1]) for signature in set(advance.signatures))
         again = {str(sampler): count for (sampler, _), count in versions.items() if count > 1}
         assert again == {}, name
-    of_two = {str(sampler).partition("(")[0] for sampler, modes in versions if modes.count == 2}
-    assert of_two >= {"Langevin", "Accelerated", "Baseline"}
+    kinds = {str(sampler).partition("(")[0] for sampler, _ in versions}
+    assert kinds >= {"Langevin", "Accelerated", "Baseline"}
 
 
 class Outside(NamedTuple):

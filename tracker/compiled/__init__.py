@@ -9,6 +9,8 @@ debugged, in the interpreter.
 - ``helper`` functions are called from kernels (``inlined``: at no cost; ``disjoint``: with arrays that do not overlap).
 - ``kernel`` functions are the compiled entry points.
 
+A step and a cost choose between numbers with ``where`` and ``any_of``, not with ``if`` (see ``lane_choices``).
+
 The disk cache is never stale: numba looks only at a kernel's own file when it decides whether a cached binary is still
 good, so the cache folder is named by a hash of all sources of this package (but for the rooms that hold no compiled
 code), and kernels that live outside of the package, or meet a type whose implementation does, are compiled anew in each
@@ -27,6 +29,7 @@ from numba.extending import register_jitable
 from tracker.compiled.borrowed_arrays import borrow
 from tracker.compiled.caching import cache_folder, source_fingerprint
 from tracker.compiled.generics import from_outside, generic, generic_with_default, implementation_hash, kinds_in
+from tracker.compiled.lane_choices import any_of, where
 from tracker.compiled.numba_cache import checked_cache
 from tracker.compiled.numba_options import OPTIONS, helper_options
 from tracker.compiled.packed_tuples import Packed, pack, rebuild
@@ -38,9 +41,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Packed",
+    "any_of",
     "borrow",
     "cache_folder",
     "copy",
+    "copy_where",
     "disjoint",
     "from_outside",
     "generic",
@@ -53,6 +58,7 @@ __all__ = [
     "pack",
     "rebuild",
     "source_fingerprint",
+    "where",
 ]
 
 P = ParamSpec("P")
@@ -88,6 +94,13 @@ def copy(source: NDArray[Any], out: NDArray[Any]) -> None:
     """Write ``source`` to ``out``, same shape (slice assignment would compile numba's messages about shapes with it)."""
     for index in np.ndindex(out.shape):
         out[index] = source[index]
+
+
+@inlined
+def copy_where(condition: Any, source: NDArray[Any], out: NDArray[Any]) -> None:
+    """Write ``source`` to ``out``, same shape, where ``condition`` holds."""
+    for index in np.ndindex(out.shape):
+        out[index] = where(condition, source[index], out[index])
 
 
 class Kernel(Generic[P, R]):

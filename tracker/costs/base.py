@@ -3,6 +3,7 @@
 A cost is a ``NamedTuple`` of parameters (floats and C-contiguous arrays, which all threads share and nobody writes to).
 ``value``, ``gradient`` and, for Algorithm 1, ``hessian`` are registered for its type; all else has a default. At step k the
 cost hands out an observation z, and c(theta, z) is unbiased: E c(theta, z) = C(theta), the ``expected`` cost.
+A cost chooses between numbers of a trial with ``where`` (tracker.compiled), not with ``if``: then trials may go side by side.
 What theory may know of a cost it asks in ``facts.py``; nobody asks for a type.
 """
 

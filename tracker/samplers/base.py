@@ -3,6 +3,8 @@
 To add a kind: a file with a ``NamedTuple`` of parameters, a ``State`` (see ``samplers.state``), its step under
 ``@sampler(Parameters, State)`` and its keys with the facts that it can state; then one line in ``SAMPLERS``.
 
+A step chooses between numbers of a trial with ``where`` and ``any_of``, never with ``if``: then trials may go side by side.
+
 ``step`` uses theta_k, the cost of mode x_k and the observation z_k, and leaves theta_{k+1}. All randomness is handed in.
 """
 
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from tracker.compiled import generic, generic_with_default, inlined
+from tracker.compiled import generic, generic_with_default, inlined, where
 from tracker.costs.base import gradient
 from tracker.keys import Bounds, InverseTemperature, Keys, Name, Number, Positive, Skew
 from tracker.samplers.state import (
@@ -162,6 +164,14 @@ def descend_skew(S: Array, Delta: Array, difference: float, sampler: Any) -> Non
 
 
 @inlined
+def reset_where(condition: Any, tangent: Array, resets: Array) -> None:
+    """Set a derivative process to 0 where ``condition`` holds, and count it."""
+    for index in np.ndindex(tangent.shape):
+        tangent[index] = where(condition, 0.0, tangent[index])
+    resets[0] += where(condition, 1.0, 0.0)
+
+
+@inlined
 def draw_perturbation(stream: Words, Delta: Array) -> None:
     """Fill Delta (N, N), skew, with independent signs below the diagonal, row by row, 64 from each draw of bits."""
     bits, left = _ONE, 0
@@ -169,7 +179,7 @@ def draw_perturbation(stream: Words, Delta: Array) -> None:
         for j in range(i):
             if left == 0:
                 bits, left = draw_bits(stream), 64
-            sign = 1.0 if bits & _ONE else -1.0
+            sign = where((bits & _ONE) == _ONE, 1.0, -1.0)
             bits >>= _ONE
             left -= 1
             Delta[i, j] = sign

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from tracker.compiled import helper, inlined
+from tracker.compiled import any_of, helper, inlined, where
 from tracker.costs.base import gradient, hessian
 from tracker.keys import Positive
-from tracker.samplers.base import Evaluations, MovingSkewKeys, langevin_move, sampler
+from tracker.samplers.base import Evaluations, MovingSkewKeys, langevin_move, reset_where, sampler
 from tracker.samplers.state import SKEW, carried, scratch, set_skew
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _step(sampler: Hessian, state: State, cost: Any, k: int, z: Array, w: Array,
     stack(S, state.h, g, state.A)
     multiply(state.A, D, AD)
     langevin_move(theta, S, g, w, epsilon, sampler.noise)
-    tame = True
+    wild = 0.0  # how many entries of D are beyond the limit
     p = 0
     for i in range(N):
         for j in range(i):
@@ -102,11 +102,10 @@ def _step(sampler: Hessian, state: State, cost: Any, k: int, z: Array, w: Array,
             D[i, p] -= epsilon * g[j]
             D[j, p] += epsilon * g[i]
             for d in range(N):
-                tame = tame and abs(D[d, p]) <= sampler.tangent_limit  # False for nan
+                wild += where(abs(D[d, p]) <= sampler.tangent_limit, 0.0, 1.0)  # 1 for nan
             p += 1
-    if not tame:
-        D.fill(0.0)
-        state.resets[0] += 1.0
+    if any_of(wild > 0.0):
+        reset_where(wild > 0.0, D, state.resets)
 
 
 class HessianKeys(MovingSkewKeys):

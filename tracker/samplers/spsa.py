@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from tracker.compiled import copy
+from tracker.compiled import any_of, copy, copy_where, where
 from tracker.costs.base import value
 from tracker.keys import CostObservation, Count, Positive
 from tracker.samplers.base import (
@@ -67,15 +67,18 @@ class State(NamedTuple):
 @sampler(Spsa, State)
 def _step(sampler: Spsa, state: State, cost: Any, k: int, z: Array, w: Array, streams: Words) -> None:
     plus, minus, S, Delta, owed = state.theta, state.minus, state.S, state.Delta, state.owed
-    if owed[UPDATE] == 1.0:
-        descend_skew(S, Delta, value(cost, plus, z) - value(cost, minus, z), sampler)
+    due, kept = owed[UPDATE] == 1.0, owed[REDRAW] == 1.0
+    if any_of(due):
+        descend_skew(S, Delta, where(due, value(cost, plus, z) - value(cost, minus, z), 0.0), sampler)
     redraws = k % sampler.hold == 0
     if redraws:
         draw_perturbation(streams[PERTURBED], Delta)
-    elif owed[REDRAW] == 1.0:
-        copy(state.M, Delta)
-    if sampler.hold > 1 and (redraws or owed[REDRAW] == 1.0):
+    elif any_of(kept):
+        copy_where(kept, state.M, Delta)
+    if sampler.hold > 1 and redraws:
         copy(plus, minus)
+    elif sampler.hold > 1 and any_of(kept):
+        copy_where(kept, plus, minus)
     owed[REDRAW] = 0.0
     langevin_pair(plus, minus, state, cost, z, w, sampler)
     if sampler.next == 1:

@@ -27,9 +27,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field, model_validator
 
+from tracker.compiled import any_of, where
 from tracker.costs.base import gradient, hessian
 from tracker.keys import Bounds, Number, Positive
-from tracker.samplers.base import Evaluations, SamplerKeys, sampler
+from tracker.samplers.base import Evaluations, SamplerKeys, reset_where, sampler
 from tracker.samplers.state import SIGMA, carried, scratch
 
 if TYPE_CHECKING:
@@ -74,14 +75,13 @@ def _step(sampler: Tempered, state: State, cost: Any, k: int, z: Array, w: Array
         g[d] = 0.0  # from here on h zeta
         for e in range(N):
             g[d] += h[d, e] * zeta[e]
-    tame = True
+    wild = 0.0  # how many entries of zeta are beyond the limit
     for d in range(N):
         zeta[d] = zeta[d] + q * w[d] - epsilon * g[d]
-        tame = tame and abs(zeta[d]) <= sampler.tangent_limit  # False for nan
+        wild += where(abs(zeta[d]) <= sampler.tangent_limit, 0.0, 1.0)  # 1 for nan
     sigma[0] = min(max(sigma[0] - sampler.noise_step * slope, sampler.low), sampler.high)
-    if not tame:
-        zeta.fill(0.0)
-        state.resets[0] += 1.0
+    if any_of(wild > 0.0):
+        reset_where(wild > 0.0, zeta, state.resets)
 
 
 class TemperedKeys(SamplerKeys):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from tracker.compiled import inlined
+from tracker.compiled import any_of, inlined
 from tracker.costs.base import gradient
 from tracker.samplers.base import PERTURBED, MovingSkewKeys, idle, langevin_move, sampler
 from tracker.samplers.state import SKEW, carried, scratch, set_skew
@@ -43,7 +43,9 @@ class State(NamedTuple):
 def reflect(s: float, low: float, high: float) -> float:
     """Fold s into [low, high] as between two mirrors."""
     width = high - low
-    x = (s - low) % (2.0 * width)
+    x = s - low
+    if any_of((x < 0.0) | (x >= 2.0 * width)):  # elsewhere the remainder is x itself
+        x = x % (2.0 * width)
     return low + min(x, 2.0 * width - x)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.compiled import inlined
+from tracker.compiled import inlined, where
 from tracker.costs.base import (
     classes,
     correct,
@@ -70,7 +70,7 @@ def _surprise(margin: float) -> float:
 def _doubt(margin: float) -> float:
     """Return s = 1/(1 + exp(margin)) without overflow."""
     e = np.exp(-abs(margin))
-    return e / (1.0 + e) if margin > 0.0 else 1.0 / (1.0 + e)
+    return where(margin > 0.0, e, 1.0) / (1.0 + e)  # type: ignore[no-any-return]
 
 
 @inlined
@@ -131,7 +131,7 @@ def _correct(cost: Logistic, theta: Array) -> float:
     right = 0.0
     for i in range(cost.labels.size):
         margin = _margin(cost.rows, cost.labels, i, theta)
-        right += 1.0 if margin > 0.0 else 0.5 if margin == 0.0 else 0.0
+        right += where(margin > 0.0, 1.0, where(margin == 0.0, 0.5, 0.0))
     return right / cost.labels.size
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.compiled import borrow, helper, inlined
+from tracker.compiled import borrow, helper, inlined, where
 from tracker.costs.base import (
     expected,
     expected_gradient,
@@ -95,14 +95,14 @@ def _shares(p: float, q: float, y: float, half_precision: float) -> tuple[float,
     d = _leaning(p, q, y, half_precision)
     odds = np.exp(-abs(d))
     less, more = odds / (1.0 + odds), 1.0 / (1.0 + odds)
-    return (less, more) if d > 0.0 else (more, less)
+    return where(d > 0.0, less, more), where(d > 0.0, more, less)
 
 
 @inlined
 def surprise(p: float, q: float, y: float, half_precision: float) -> float:
     """Return -log(exp(-(y - p)^2/2v) + exp(-(y - q)^2/2v))."""
     a, b = (y - p) * (y - p) * half_precision, (y - q) * (y - q) * half_precision
-    return float(min(a, b) - np.log1p(np.exp(-abs(a - b))))
+    return min(a, b) - np.log1p(np.exp(-abs(a - b)))  # type: ignore[no-any-return]
 
 
 @helper
@@ -161,12 +161,12 @@ def _gradient(cost: Mixture, theta: Array, z: Array, out: Array) -> None:
     odds = np.exp(-abs(d))
     share = odds / (1.0 + odds)  # of the less likely component; only a product and a sum wait for it
     to_p, to_q = cost.slope * (p - y), cost.slope * (q - y)
-    likely = 1 if d > 0.0 else 0
-    there, other = (to_q, to_p) if d > 0.0 else (to_p, to_q)
+    second = d > 0.0
+    there, other = where(second, to_q, to_p), where(second, to_p, to_q)
     for i in range(theta.size):
-        pull = there * means[likely, i]
+        pull = there * where(second, means[1, i], means[0, i])
         linear = cost.precision[i] * (theta[i] - cost.prior_mean[i]) + pull
-        out[i] = linear + share * (other * means[1 - likely, i] - pull)
+        out[i] = linear + share * (other * where(second, means[0, i], means[1, i]) - pull)
 
 
 @inlined
