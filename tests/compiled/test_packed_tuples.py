@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from interpreting import no_baselines
 
 import tracker
 from tracker.compiled import kernel, literal_unroll, pack, rebuild
@@ -103,8 +102,7 @@ def test_other_kinds_and_other_words_have_templates_of_their_own() -> None:
     assert not rebuild(packed.templates[2], packed.store, packed.places[2]).vector.flags.writeable
 
 
-def test_two_and_fifty_modes_of_one_family_are_the_same_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    no_baselines(monkeypatch)
+def test_two_and_fifty_modes_of_one_family_are_the_same_code() -> None:
     mode = (
         '[[modes]]\nname = "m{0}"\ncost = "quadratic"\nminimum = [{0}.0]\ncurvature = [[1.{0}]]\ngradient_noise = {1}\n'
     )
@@ -112,7 +110,7 @@ def test_two_and_fifty_modes_of_one_family_are_the_same_code(monkeypatch: pytest
     counts = []
     for X in (2, 50):
         Q = [[1.0 - X if i == j else 1.0 for j in range(X)] for i in range(X)]
-        head = f'name = "many"\nseed = 5\ntrials = 2\nsteps = 60\nstart = [0.0]\n[chain]\nalpha = {0.5 / X}\nQ = {Q}\n'
+        head = f'name = "many"\nseed = 5\ntrials = 2\nsteps = 60\nstart = [0.0]\nbaselines = []\n[chain]\nalpha = {0.5 / X}\nQ = {Q}\n'
         modes = "".join(mode.format(i, i % 2) for i in range(X))  # every other one has no noise: a factor of rank 0
         tracker.run(tracker.parse(head + modes + sampler), executor=1)
         counts.append(len(advance.signatures))
