@@ -168,6 +168,13 @@ def sampler(rng: random.Random, N: int) -> dict[str, Any]:
         keys["inner_steps"] = rng.choice((1, 5, 10**9 if rng.random() < 0.1 else 2))
     if kind == "tempered":
         keys |= {"noise_step": 0.01, "noise_bounds": [0.1, 2.0]}
+        # the rivals came later: these draws leave the scenarios of the other seeds as they were
+        rival = rng.choice(("", "", "adaptive-step", "kinetic", "psgld"))
+        if rival:
+            keys = {key: keys[key] for key in ("epsilon", "beta") if key in keys} | {"kind": rival}
+            keys |= {"adaptive-step": {"epsilon_step": rng.choice((1e-6, -0.1)), "epsilon_bounds": [1e-4, 0.3]},
+                     "kinetic": {"friction": rng.choice((0.5, 5.0, 1e9))},
+                     "psgld": {"second_decay": rng.choice((0.0, 0.99, 1.0)), "floor": rng.choice((1e-5, 0.0))}}[rival]  # fmt: skip
     return keys
 
 

@@ -380,6 +380,49 @@ class Tempered(Sampler):
             self.resets += 1
 
 
+class AdaptiveStep(Sampler):
+    """Langevin whose step follows V = d theta / d epsilon."""
+
+    derivative_of_noise = True  # False is a control
+
+    def begin(self) -> None:
+        self.V, self.temperature = np.zeros(self.N), 0.0 if self.keys.get("beta") == "inf" else 1 / self.keys["beta"]
+
+    def step(self, cost: Cost, k: int, z: Any, w: np.ndarray) -> None:
+        g, h, V, eps, T = cost.gradient(self.theta, z), cost.hessian(self.theta, z), self.V, self.eps, self.temperature
+        low, high = self.keys["epsilon_bounds"]
+        self.theta = self.theta - eps * g + np.sqrt(2 * eps * T) * w
+        self.V = (np.eye(self.N) - eps * h) @ V - g
+        if self.derivative_of_noise:
+            self.V = self.V + np.sqrt(T) * w / np.sqrt(2 * eps)
+        self.eps = min(max(eps - self.keys["epsilon_step"] * g @ V, low), high)
+        if np.abs(self.V).max() > self.keys.get("tangent_limit", 1e6):
+            self.V = np.zeros(self.N)
+            self.resets += 1
+
+
+class Kinetic(Sampler):
+    def begin(self) -> None:
+        beta, self.v = self.keys.get("beta", 1.0), np.zeros(self.N)
+        self.noise = 0.0 if beta == "inf" else np.sqrt(2 * self.keys["friction"] * self.eps / beta)
+
+    def step(self, cost: Cost, k: int, z: Any, w: np.ndarray) -> None:
+        kept = 1 - self.keys["friction"] * self.eps
+        self.v = kept * self.v - self.eps * cost.gradient(self.theta, z) + self.noise * w
+        self.theta = self.theta + self.eps * self.v
+
+
+class Psgld(Sampler):
+    def begin(self) -> None:
+        self.V = np.zeros(self.N)
+
+    def step(self, cost: Cost, k: int, z: Any, w: np.ndarray) -> None:
+        g, rho = cost.gradient(self.theta, z), self.keys.get("second_decay", 0.99)
+        self.V = rho * self.V + (1 - rho) * g**2
+        G = np.diag(1 / (self.keys.get("floor", 1e-5) + np.sqrt(self.V)))
+        self.theta = self.theta - self.eps * G @ g + self.noise * np.sqrt(G) @ w
+
+
 class Frozen(Sampler):
     def step(self, cost: Cost, k: int, z: Any, w: np.ndarray) -> None:
         return
@@ -397,6 +440,9 @@ SAMPLERS: dict[str, type[Sampler]] = {
     "two-timescale-spsa": TwoTimescaleSpsa,
     "wandering": Wandering,
     "tempered": Tempered,
+    "adaptive-step": AdaptiveStep,
+    "kinetic": Kinetic,
+    "psgld": Psgld,
     "frozen": Frozen,
     "oracle": Oracle,
 }

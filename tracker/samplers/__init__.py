@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tracker.samplers.accelerated import AcceleratedKeys
+from tracker.samplers.adaptive_step import AdaptiveStepKeys
 from tracker.samplers.hessian import HessianKeys
+from tracker.samplers.kinetic import KineticKeys
 from tracker.samplers.langevin import LangevinKeys
+from tracker.samplers.psgld import PsgldKeys
 from tracker.samplers.spsa import SpsaKeys
 from tracker.samplers.tempered import TemperedKeys
 from tracker.samplers.two_timescale import TwoTimescaleSpsaKeys
@@ -23,4 +26,7 @@ SAMPLERS: dict[str, type[SamplerKeys]] = {
     "two-timescale-spsa": TwoTimescaleSpsaKeys,
     "wandering": WanderingKeys,
     "tempered": TemperedKeys,
+    "adaptive-step": AdaptiveStepKeys,
+    "kinetic": KineticKeys,
+    "psgld": PsgldKeys,
 }

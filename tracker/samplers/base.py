@@ -227,6 +227,11 @@ class SamplerKeys(Keys):
         return float(np.sqrt(2.0 * self.epsilon / self.beta))
 
     @property
+    def effective_step(self) -> float:
+        """The step of the classical sampler that moves as fast."""
+        return self.epsilon
+
+    @property
     def evaluations(self) -> Evaluations:
         """Evaluations per step."""
         return Evaluations(gradient=1)
