@@ -19,7 +19,7 @@ from tracker.keys import meaning_of
 from tracker.metrics.table import METRICS
 from tracker.runs.stored_world import NUMBERS_OF_A_MODE, POINTS_OF_A_MODE
 from tracker.samplers import SAMPLERS
-from tracker.samplers.base import recorded_by
+from tracker.samplers.base import SamplerKeys, recorded_by
 from tracker.scenario.tables import INTERVENTIONS, Chain, Gaussian, ScenarioKeys, Schedule
 
 HERE = Path(__file__).resolve().parent
@@ -124,7 +124,7 @@ def facts_of(kind: Any) -> str:
     facts = [f"S: {kind.skew_is}"]
     if kind.adapts:
         facts.append(f"moves {kind.adapts}")
-    if kind.euler:
+    if kind.euler or kind.linear is not SamplerKeys.linear:
         facts.append("linear on quadratic costs: exact moments, stability and best step are known")
     recorded = recorded_by(kind.parameters) if kind.parameters is not None else ()
     facts += [f"records `{one.name}` ({one.long_name})" for one in recorded]

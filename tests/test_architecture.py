@@ -57,7 +57,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "engine": {"scenario", "environment", "costs", "samplers", "compiled", "streams", "skew"},
     "line_area": set(),
     "metrics": {"autocorrelation", "line_area"},
-    "limits": {"scenario", "chain", "skew", "costs", "compiled", "line_area"},
+    "limits": {"scenario", "chain", "skew", "costs", "compiled", "line_area", "samplers.linear_step"},
     "references": {"scenario", "costs", "compiled", "streams", "autocorrelation"},
     "runs": {"scenario", "engine", "metrics", "chain", "skew", "baseline_names", "regular_files", "__version__", "samplers.state"},
     "convergence": {"scenario", "engine", "runs", "limits", "metrics", "chain", "skew", "costs.facts", "samplers.base"},
@@ -258,7 +258,7 @@ def test_the_command_line_is_in_small_files(path: Path) -> None:
 # What of costs and samplers others may import: the table, the contract, the facts, and what works for any of them.
 FOR_ANY = {
     "costs": {"COSTS", "base", "facts", "minimise", "csv_rows", "work_account"},
-    "samplers": {"SAMPLERS", "base", "state", "baselines"},
+    "samplers": {"SAMPLERS", "base", "state", "linear_step", "baselines"},
 }
 NAMES = {
     "costs": {*COSTS, *(keys.__name__ for keys in COSTS.values())},

@@ -98,20 +98,36 @@ def _best_step(problem: SwitchedQuadratic) -> BestStep:
 
 def split_error(problem: SwitchedQuadratic) -> tuple[float, float, float]:
     """Return floor, Kn and Ks."""
-    M, A, m, Q = problem.M, problem.A, problem.m, problem.Q
-    pi, eye = chain.stationary_law(Q), np.eye(problem.N)
-    gibbs = np.linalg.inv(problem.H) / problem.beta
+    limit, Q, N = problem.limit, problem.Q, problem.N
+    M, A = limit.M, limit.A
+    pi, of_theta = chain.stationary_law(Q), np.diag(np.arange(problem.n) < N).astype(float)
+    rest, spread = _rest_points(limit), _spreads(limit)
+    dA, _, dheat = problem.first_order()
     floor = noise = lag = 0.0
     for j in range(problem.X):
-        Y = _lyapunov(A[j], M @ problem.Sigma[j] @ M.T + A[j] @ gibbs[j] @ A[j].T)
-        X = _lyapunov(A[j].T, eye)
-        floor += pi[j] * float(np.trace(gibbs[j]))
-        noise += pi[j] * float(np.trace(Y))
+        change = dA[j] @ spread[j]
+        square = M @ problem.Sigma[j] @ M.T + A[j] @ spread[j] @ A[j].T
+        Y = _lyapunov(A[j], square + dheat - change - change.T)
+        X = _lyapunov(A[j].T, of_theta)
+        floor += pi[j] * float(np.trace(spread[j][:N, :N]))
+        noise += pi[j] * float(np.trace(Y[:N, :N]))
         for i in range(problem.X):
             if i != j:
-                jump = m[i] - m[j]
-                lag += pi[i] * Q[i, j] * float(jump @ X @ jump + np.trace(X @ (gibbs[i] - gibbs[j])))
+                jump = rest[i] - rest[j]
+                lag += pi[i] * Q[i, j] * float(jump @ X @ jump + np.trace(X @ (spread[i] - spread[j])))
     return float(floor), float(noise), float(lag)
+
+
+def _rest_points(limit: SwitchedQuadratic) -> Array:
+    """Return where each mode alone would lead the state in the mean, shape (X, n)."""
+    return limit.m if limit.keeps_gibbs else np.asarray(np.linalg.solve(limit.A, limit.a[:, :, None])[:, :, 0])
+
+
+def _spreads(limit: SwitchedQuadratic) -> Array:
+    """Return the stationary covariance of the limit in each mode alone, shape (X, n, n)."""
+    if limit.keeps_gibbs:
+        return np.asarray(np.linalg.inv(limit.H) / limit.beta)
+    return np.array([_lyapunov(A, limit.heat) for A in limit.A])
 
 
 def _lyapunov(A: Array, C: Array) -> Array:
@@ -145,17 +161,22 @@ def _stable_error(problem: SwitchedQuadratic) -> float:
 def averaged_error(problem: SwitchedQuadratic) -> float:
     """Return what the error tends to as epsilon -> 0 and alpha stays: theta then sees the averaged cost only, at its minimum."""
     pi, average = chain.stationary_law(problem.Q), averaged(problem)
-    spread = float(np.trace(np.linalg.inv(average.H[0]))) / problem.beta
+    N = problem.N
+    spread = float(np.trace(_spreads(average.limit)[0][:N, :N]))
     return spread + float(pi @ np.square(problem.m - average.m[0]).sum(axis=1))
 
 
 def slope(problem: SwitchedQuadratic, epsilon: float) -> float:
     """Return the derivative of ``error``."""
     here = replace(problem, epsilon=epsilon)
-    # the recursion is quadratic in epsilon, so a difference over any width is exact
-    change = Steady(here, "algorithm").derivative(
-        replace(here, epsilon=2.0 * epsilon), replace(here, epsilon=0.0), 2.0 * epsilon
-    )
+    steady = Steady(here, "algorithm")
+
+    def difference(h: float) -> Array:
+        return steady.derivative(replace(here, epsilon=epsilon + h), replace(here, epsilon=epsilon - h), 2.0 * h)
+
+    # a recursion that is quadratic in epsilon has exact differences over any width; of others, of the fourth order
+    h = 1e-3 * epsilon
+    change = difference(epsilon) if problem.steady_form else (4.0 * difference(h) - difference(2.0 * h)) / 3.0
     return float(fields(here, change)["mean_square_error"])
 
 
@@ -203,6 +224,8 @@ def _least(errors: list[float]) -> int:
 
 def _cut_short(problem: SwitchedQuadratic, end: float) -> str:
     """Say so where S, and not the step alone, ends the interval of stable steps."""
+    if not problem.keeps_gibbs:
+        return ""
     beyond = replace(problem, epsilon=end * (1.0 + 1e-6))
     alone = min(skew.stability_limit(H, problem.S) for H in problem.H)
     if beyond.epsilon >= alone or not log_radius(replace(beyond, S=np.zeros_like(problem.S)), "algorithm") < 0.0:

@@ -67,9 +67,15 @@ def _small(problem: SwitchedQuadratic, T: float) -> NDArray[np.longdouble]:
 
 def _generators(problem: SwitchedQuadratic) -> tuple[Any, Any]:
     """L and R."""
-    L0, Qm, K0 = moment_system.drift(problem), moment_system.mixing(problem), moment_system.square(problem)
-    L = L0 + problem.ratio * Qm
-    return L, problem.ratio * (Qm @ L0) + K0 - L @ L / 2
+    L = moment_system.generator(problem)
+    return L, _second_order(problem) - L @ L / 2
+
+
+def _second_order(problem: SwitchedQuadratic) -> Any:
+    """The part of epsilon^2 in a step I + E: of the chain after the move, of its square, and of matrices that depend on epsilon."""
+    limit = problem.limit
+    found = problem.ratio * (moment_system.mixing(problem) @ moment_system.drift(limit)) + moment_system.square(limit)
+    return found if problem.steady_form else found + moment_system.drift_matrix(problem, *problem.first_order())
 
 
 def _dense(problem: SwitchedQuadratic, T: float) -> Array:
@@ -81,10 +87,7 @@ def _dense(problem: SwitchedQuadratic, T: float) -> Array:
 
 def _large(problem: SwitchedQuadratic, T: float) -> Array:
     """W of a large system: the action of the exponential, not the exponential."""
-    L, K2 = (
-        moment_system.generator(problem),
-        problem.ratio * (moment_system.mixing(problem) @ moment_system.drift(problem)) + moment_system.square(problem),
-    )
+    L, K2 = moment_system.generator(problem), _second_order(problem)
     v0 = moment_system.start(problem)
     n = len(v0)
 

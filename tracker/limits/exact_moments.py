@@ -50,8 +50,9 @@ class Moments:
 
 
 def fields(problem: SwitchedQuadratic, v: Array) -> dict[str, Any]:
-    """Return the fields of ``Moments`` for v (..., n); all are linear in v."""
+    """Return the fields of ``Moments`` for v; all are linear in v."""
     p, mu, Pi = moment_system.split(problem, v)
+    mu, Pi = mu[..., : problem.N], Pi[..., : problem.N, : problem.N]  # of theta
     Pi = (Pi + np.swapaxes(Pi, -1, -2)) / 2.0
     H, m = problem.H, problem.m
     cross = mu[..., :, None] * m[:, None, :]
@@ -115,13 +116,15 @@ def two_time(scenario: Scenario, sampler: str, t1: float, t2: float, of: LawOf =
     problem = read_quadratic(scenario, sampler)
     early, late = np.sort(check_times([t1, t2]))
     _, mu, Pi = moment_system.split(problem, _at(problem, early, moment_system.start(problem), of))
-    restart = np.concatenate([mu, Pi.swapaxes(1, 2).reshape(-1, problem.N)])  # a column for each coordinate a
+    N = problem.N
+    rows = Pi[:, :N].swapaxes(1, 2).reshape(-1, N)
+    restart = np.concatenate([mu[:, :N], rows])  # a column for each coordinate a of theta
     if of == "limit":
         v = moment_system.flow(problem, np.array([late - early]), restart, order=1)[0]
     else:
         gap = problem.whole_steps(late) - problem.whole_steps(early)
         v = moment_system.walk(problem, np.array([gap]), restart, order=1)[0]
-    found = moment_system.split(problem, v.T)[1].sum(axis=1)
+    found = moment_system.split(problem, v.T)[1].sum(axis=1)[:, :N]
     return found if t1 <= t2 else found.T
 
 

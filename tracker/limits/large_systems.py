@@ -45,24 +45,24 @@ def applied(problem: SwitchedQuadratic, of: LawOf) -> Callable[[Array], Array]:
 
 def solver(problem: SwitchedQuadratic, of: LawOf) -> Callable[[Array], Array]:
     """Return the solution (mu, Pi) of K (0, mu, Pi) = (., rest): mu by sparse elimination, then Pi."""
-    X, N = problem.X, problem.N
-    first, n = X + X * N, X * N * N
+    X, size = problem.X, problem.n
+    first, n = X + X * size, X * size * size
     apply, solve_second = applied(problem, of), _second_solver(problem, of)
     means = moment_system.generator(problem, 1) if of == "limit" else moment_system.increment(problem, 1)
     first_moments = splu(csc_array(means[X:, X:]))
 
     def solve(rest: Array) -> Array:
-        mu = first_moments.solve(rest[: X * N])
+        mu = first_moments.solve(rest[: X * size])
         brought = apply(np.concatenate([np.zeros(X), mu, np.zeros(n)]))[first:]
-        return np.concatenate([mu, solve_second(rest[X * N :] - brought)])
+        return np.concatenate([mu, solve_second(rest[X * size :] - brought)])
 
     return solve
 
 
 def _second_block(problem: SwitchedQuadratic, of: LawOf) -> LinearOperator:
     """K restricted to the second moments."""
-    nothing, apply = np.zeros(problem.X * (1 + problem.N)), applied(problem, of)
-    n = problem.X * problem.N**2
+    nothing, apply = np.zeros(problem.X * (1 + problem.n)), applied(problem, of)
+    n = problem.X * problem.n**2
     return LinearOperator((n, n), matvec=lambda x: apply(np.concatenate([nothing, x.ravel()]))[-n:], dtype=np.float64)
 
 
@@ -78,22 +78,22 @@ def eliminated(K: Array) -> Callable[[Array], Array]:
 
 def _second_solver(problem: SwitchedQuadratic, of: LawOf) -> Callable[[Array], Array]:
     """Return the inverse of the second-moment block."""
-    small = switched_moments.unknowns(problem.X, problem.N) <= switched_moments.MOST_UNKNOWNS
+    small = switched_moments.unknowns(problem.X, problem.n) <= switched_moments.MOST_UNKNOWNS
     return _eliminated_halves(problem, of) if small else _second_by_gmres(problem, of)
 
 
 def _eliminated_halves(problem: SwitchedQuadratic, of: LawOf) -> Callable[[Array], Array]:
     """Return the inverse of the second-moment block on symmetric matrices, each pair of coordinates once."""
-    X, N = problem.X, problem.N
+    X, n = problem.X, problem.n
     if of == "limit":
-        half = switched_moments.generator(problem.A, problem.Q, problem.ratio)
+        half = switched_moments.generator(problem.limit.A, problem.Q, problem.ratio)
     else:
         half = switched_moments.step_map(problem.A, problem.Q, problem.alpha, problem.epsilon)
     inverse = eliminated(half)
-    a, b = np.tril_indices(N)
+    a, b = np.tril_indices(n)
 
     def solve(right: Array) -> Array:
-        found, given = np.empty((X, N, N)), right.reshape(X, N, N)
+        found, given = np.empty((X, n, n)), right.reshape(X, n, n)
         found[:, a, b] = found[:, b, a] = inverse(given[:, a, b].ravel()).reshape(X, -1)
         return found.ravel()
 
@@ -122,8 +122,8 @@ def _second_by_gmres(problem: SwitchedQuadratic, of: LawOf) -> Callable[[Array],
 
 def _each_mode_alone(problem: SwitchedQuadratic, of: LawOf) -> Callable[[Array], Array]:
     """Return the inverse of the second-moment block without what comes from other modes, by eigenvectors of A_i."""
-    X, N = problem.X, problem.N
-    values, vectors = np.linalg.eig(problem.A)
+    X, n = problem.X, problem.n
+    values, vectors = np.linalg.eig(problem.limit.A if of == "limit" else problem.A)
     inverse = np.linalg.inv(vectors)
     stay = np.diag(problem.Q)[:, None, None]
     if of == "limit":
@@ -133,7 +133,7 @@ def _each_mode_alone(problem: SwitchedQuadratic, of: LawOf) -> Callable[[Array],
         scale = (1.0 + problem.alpha * stay) * B[:, :, None] * B[:, None, :] - 1.0
 
     def solve(x: Array) -> Array:
-        inner = inverse @ x.reshape(X, N, N) @ inverse.transpose(0, 2, 1) / scale
+        inner = inverse @ x.reshape(X, n, n) @ inverse.transpose(0, 2, 1) / scale
         return np.asarray((vectors @ inner @ vectors.transpose(0, 2, 1)).real.ravel())
 
     return solve
@@ -145,11 +145,11 @@ def log_radius(problem: SwitchedQuadratic, of: LawOf) -> float:
     The block keeps the cone of covariances, so it is stable if and only if K X = -I has a solution in that cone; then its
     eigenvalue nearest to 0 is the leading one, and is real.
     """
-    block, inside = _second_block(problem, of), np.tile(np.eye(problem.N).ravel(), problem.X)
+    block, inside = _second_block(problem, of), np.tile(np.eye(problem.n).ravel(), problem.X)
     size = min(30, len(inside))
     try:
         solve = _second_by_gmres(problem, of)
-        X = -solve(inside).reshape(problem.X, problem.N, problem.N)
+        X = -solve(inside).reshape(problem.X, problem.n, problem.n)
         stable = bool(np.linalg.eigvalsh((X + X.transpose(0, 2, 1)) / 2.0).min() > 0.0)
     except ArithmeticError:  # nothing to be solved where it is far from stable
         stable = False

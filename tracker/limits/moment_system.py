@@ -1,7 +1,7 @@
 """The one linear system that all moments obey, for the limit and for the algorithm (docs/mathematics, "Exact moments").
 
-The unknowns v are p_i = P(x = i), mu_i = E[theta 1{x = i}] and, at order 2, Pi_i = E[theta theta' 1{x = i}], in this
-order, each by mode: X (1 + N + N^2) of them. L0 is the drift within the modes, K0 the square of the move, Qm the mixing of
+The unknowns v are p_i = P(x = i), mu_i = E[u 1{x = i}] and, at order 2, Pi_i = E[u u' 1{x = i}], in this order, each by
+mode: X (1 + n + n^2) of them. The state u (n,) begins with theta. L0 is the drift within the modes, K0 the square of the move, Qm the mixing of
 modes by Q':
 
     limit:      v' = L v,               L = L0 + ratio Qm
@@ -31,15 +31,15 @@ DENSE = 500  # unknowns up to which a dense matrix is the fastest way
 
 def size(problem: SwitchedQuadratic, order: int = 2) -> int:
     """The number of unknowns."""
-    return problem.X * (1 + problem.N + (problem.N**2 if order == 2 else 0))
+    return problem.X * (1 + problem.n + (problem.n**2 if order == 2 else 0))
 
 
 def split(problem: SwitchedQuadratic, v: Array) -> tuple[Array, Array, Array]:
-    """Return p (..., X), mu (..., X, N) and Pi (..., X, N, N) of v (..., n); Pi is empty at order 1."""
-    X, N = problem.X, problem.N
+    """Return p (..., X), mu (..., X, n) and Pi (..., X, n, n) of v; Pi is empty at order 1."""
+    X, n = problem.X, problem.n
     lead = v.shape[:-1]
-    rest = v[..., X + X * N :]
-    return v[..., :X], v[..., X : X + X * N].reshape(*lead, X, N), rest.reshape(*lead, -1, N, N)
+    rest = v[..., X + X * n :]
+    return v[..., :X], v[..., X : X + X * n].reshape(*lead, X, n), rest.reshape(*lead, -1, n, n)
 
 
 def join(p: Array, mu: Array, Pi: Array) -> Array:
@@ -49,8 +49,8 @@ def join(p: Array, mu: Array, Pi: Array) -> Array:
 
 def start(problem: SwitchedQuadratic) -> Array:
     """Return v at time 0."""
-    p = problem.p0
-    return join(p, np.multiply.outer(p, problem.mean0), np.multiply.outer(p, problem.second0))
+    p, B = problem.p0, problem.step.begins
+    return join(p, np.multiply.outer(p, B @ problem.mean0), np.multiply.outer(p, B @ problem.second0 @ B.T))
 
 
 # --- the matrices: dense up to DENSE unknowns, else sparse
@@ -60,9 +60,9 @@ class Entries:
     """Entries of a matrix of the system, collected by the moments (0: p, 1: mu, 2: Pi) whose rows and columns they stand in."""
 
     def __init__(self, problem: SwitchedQuadratic, order: int) -> None:
-        X, N = problem.X, problem.N
+        X, n = problem.X, problem.n
         self.n, self.order = size(problem, order), order
-        self.first, self.width = (0, X, X + X * N), (1, N, N * N)
+        self.first, self.width = (0, X, X + X * n), (1, n, n * n)
         self.rows: list[Integers] = []
         self.columns: list[Integers] = []
         self.values: list[Array] = []
@@ -87,32 +87,37 @@ class Entries:
 
 def drift(problem: SwitchedQuadratic, order: int = 2) -> Any:
     """L0, shape (n, n)."""
-    X, N = problem.X, problem.N
-    A, a, eye = problem.A, problem.a, np.eye(N)
+    return drift_matrix(problem, problem.A, problem.a, problem.heat, order)
+
+
+def drift_matrix(problem: SwitchedQuadratic, A: Array, a: Array, heat: Array, order: int = 2) -> Any:
+    """L0 of u' = a - A u with noise of covariance ``heat``: linear in A (X, n, n), a (X, n) and heat (n, n)."""
+    X, n = problem.X, problem.n
+    eye = np.eye(n)
     entries = Entries(problem, order)
     entries.add(1, 0, a[:, :, None])
     entries.add(1, 1, -A)
-    entries.add(2, 0, np.tile(2.0 / problem.beta * eye.reshape(1, -1, 1), (X, 1, 1)))
+    entries.add(2, 0, np.tile(heat.reshape(1, -1, 1), (X, 1, 1)))
     cross = np.einsum("ia,bc->iabc", a, eye) + np.einsum("ib,ac->iabc", a, eye)  # a mu' + mu a'
-    entries.add(2, 1, cross.reshape(X, N * N, N))
-    c, b, d = np.indices((N, N, N))
-    each = np.broadcast_to(-A[:, None], (X, N, N, N))  # entry (b, d) of A_i, for every c
-    entries.add(2, 2, each, (b * N + c, d * N + c))  # A Pi
-    entries.add(2, 2, each, (c * N + b, c * N + d))  # Pi A'
+    entries.add(2, 1, cross.reshape(X, n * n, n))
+    c, b, d = np.indices((n, n, n))
+    each = np.broadcast_to(-A[:, None], (X, n, n, n))  # entry (b, d) of A_i, for every c
+    entries.add(2, 2, each, (b * n + c, d * n + c))  # A Pi
+    entries.add(2, 2, each, (c * n + b, c * n + d))  # Pi A'
     return entries.matrix()
 
 
 def square(problem: SwitchedQuadratic, order: int = 2) -> Any:
     """K0, shape (n, n)."""
-    X, N, M = problem.X, problem.N, problem.M
+    X, n, M = problem.X, problem.n, problem.M
     A, a = problem.A, problem.a
     entries = Entries(problem, order)
     entries.add(0, 0, np.zeros((X, 1, 1)))
     entries.add(2, 0, (a[:, :, None] * a[:, None, :] + M @ problem.Sigma @ M.T).reshape(X, -1, 1))
     cross = np.einsum("iac,ib->iabc", A, a) + np.einsum("ia,ibc->iabc", a, A)  # A mu a' + a mu' A'
-    entries.add(2, 1, -cross.reshape(X, N * N, N))
+    entries.add(2, 1, -cross.reshape(X, n * n, n))
     if order == 2:
-        entries.add(2, 2, np.einsum("iac,ibd->iabcd", A, A).reshape(X, N * N, N * N))  # A Pi A'
+        entries.add(2, 2, np.einsum("iac,ibd->iabcd", A, A).reshape(X, n * n, n * n))  # A Pi A'
     return entries.matrix()
 
 
@@ -129,7 +134,7 @@ def mixing(problem: SwitchedQuadratic, order: int = 2) -> Any:
 
 def generator(problem: SwitchedQuadratic, order: int = 2) -> Any:
     """L = L0 + ratio Qm, shape (n, n)."""
-    return drift(problem, order) + problem.ratio * mixing(problem, order)
+    return drift(problem.limit, order) + problem.ratio * mixing(problem, order)
 
 
 def increment(problem: SwitchedQuadratic, order: int = 2) -> Any:
@@ -190,19 +195,19 @@ def _powered(E: Array, steps: Integers, v: Array) -> Array:
 
 def stepper(problem: SwitchedQuadratic) -> Callable[[Array, Array, Array], tuple[Array, Array, Array]]:
     """Return the map (p, mu, Pi) -> (p, mu, Pi) of one step of the algorithm; an empty Pi stays empty (order 1)."""
-    X, N, epsilon, M, a = problem.X, problem.N, problem.epsilon, problem.M, problem.a
+    X, n, epsilon, M, a = problem.X, problem.n, problem.epsilon, problem.M, problem.a
     P = (np.eye(X) + problem.alpha * problem.Q).T
-    B = np.eye(N) - epsilon * problem.A
+    B = np.eye(n) - epsilon * problem.A
     transposed = np.ascontiguousarray(B.transpose(0, 2, 1))
     square_of_drift = epsilon**2 * a[:, :, None] * a[:, None, :]
-    source = square_of_drift + 2.0 * epsilon / problem.beta * np.eye(N) + epsilon**2 * M @ problem.Sigma @ M.T
+    source = square_of_drift + epsilon * problem.heat + epsilon**2 * M @ problem.Sigma @ M.T
 
     def step(p: Array, mu: Array, Pi: Array) -> tuple[Array, Array, Array]:
         moved = (B @ mu[:, :, None])[:, :, 0]
         if Pi.size:
             cross = epsilon * moved[:, :, None] * a[:, None, :]
             Pi = B @ Pi @ transposed + cross + cross.transpose(0, 2, 1) + p[:, None, None] * source
-            Pi = (P @ Pi.reshape(X, N * N)).reshape(X, N, N)
+            Pi = (P @ Pi.reshape(X, n * n)).reshape(X, n, n)
         return P @ p, P @ (moved + epsilon * a * p[:, None]), Pi
 
     return step
@@ -210,15 +215,15 @@ def stepper(problem: SwitchedQuadratic) -> Callable[[Array, Array, Array], tuple
 
 def slope(problem: SwitchedQuadratic) -> Callable[[Array, Array, Array], tuple[Array, Array, Array]]:
     """Return the map (p, mu, Pi) -> their derivatives in time in the limit, mode by mode."""
-    X, N, A, a = problem.X, problem.N, problem.A, problem.a
+    problem = problem.limit
+    X, n, A, a, heat = problem.X, problem.n, problem.A, problem.a, problem.heat
     G = (problem.ratio * problem.Q).T
     transposed = np.ascontiguousarray(A.transpose(0, 2, 1))
-    heat = 2.0 / problem.beta * np.eye(N)
 
     def derivative(p: Array, mu: Array, Pi: Array) -> tuple[Array, Array, Array]:
         cross = mu[:, :, None] * a[:, None, :]
         inside = cross + cross.transpose(0, 2, 1) + p[:, None, None] * heat - A @ Pi - Pi @ transposed
         dmu = a * p[:, None] - (A @ mu[:, :, None])[:, :, 0] + G @ mu
-        return G @ p, dmu, inside + (G @ Pi.reshape(X, N * N)).reshape(X, N, N)
+        return G @ p, dmu, inside + (G @ Pi.reshape(X, n * n)).reshape(X, n, n)
 
     return derivative

@@ -55,8 +55,11 @@ class Subject(NamedTuple):
     covariance: Array
 
 
-def read_scenario(scenario: Scenario, sampler: str, *, at_given_skew: bool = False) -> Subject:
-    """Return what theory is about; ``at_given_skew``: S may move by its derivative, and is taken as it begins.
+def read_scenario(scenario: Scenario, sampler: str, *, at_given_skew: bool = False, linear: bool = False) -> Subject:
+    """Return what theory is about.
+
+    at_given_skew : S may move by its derivative, and is taken as it begins
+    linear : any sampler will do whose step is linear; else it must be an Euler step of theta alone
 
     Raises
     ------
@@ -66,7 +69,7 @@ def read_scenario(scenario: Scenario, sampler: str, *, at_given_skew: bool = Fal
     for refusal in world_refusals(scenario):
         raise refusal
     keys = sampler_keys(scenario, sampler)
-    S, factor = _skew(scenario, keys, at_given_skew=at_given_skew), scenario.start_factor
+    S, factor = _skew(scenario, keys, at_given_skew=at_given_skew, linear=linear), scenario.start_factor
     X, chain = len(scenario.modes), scenario.chain
     return Subject(
         keys=keys,
@@ -118,13 +121,16 @@ def refuse_random_skew(keys: Any) -> None:
         raise OutOfScope(reason, "give a matrix (tracker.skew.tridiagonal makes one from its entries)", keys.name)
 
 
-def _skew(scenario: Scenario, keys: Any, *, at_given_skew: bool) -> Array:
+def _skew(scenario: Scenario, keys: Any, *, at_given_skew: bool, linear: bool) -> Array:
     if keys.adapts and keys.skew_is != "moving":
         reason = f"theory needs a sampler that stays as it is, and {keys.kind} moves {keys.adapts}"
         raise OutOfScope(reason, "simulate it instead", keys.name)
-    if not (keys.euler or keys.adapts):
-        raise OutOfScope(f"theory is not known for the kind {keys.kind}", "simulate it instead", keys.name)
-    if not (keys.euler or (keys.tangent and at_given_skew)):
+    is_linear = keys.linear(keys.epsilon, np.zeros((scenario.dimension,) * 2)) is not None
+    if not (keys.euler or keys.adapts or (is_linear and linear)):
+        which = f"theory knows the kind {keys.kind} by its moments on quadratic costs only"
+        reason = which if is_linear else f"theory is not known for the kind {keys.kind}"
+        raise OutOfScope(reason, "simulate it instead", keys.name)
+    if keys.adapts and not (keys.euler or (keys.tangent and at_given_skew)):
         advice = (
             "use limits.coupled for its law, limits.adaptive_path for (theta, D, S) at beta = inf, limits.skew_gain for the "
             "drift of S at a given S"

@@ -86,9 +86,9 @@ def check_radius(problem: SwitchedQuadratic, of: LawOf) -> float:
 
 def log_radius(problem: SwitchedQuadratic, of: LawOf) -> float:
     """Return the logarithm of the radius of the second-moment block."""
-    if switched_moments.unknowns(problem.X, problem.N) <= switched_moments.MOST_UNKNOWNS:
+    if switched_moments.unknowns(problem.X, problem.n) <= switched_moments.MOST_UNKNOWNS:
         if of == "limit":
-            return switched_moments.abscissa(switched_moments.generator(problem.A, problem.Q, problem.ratio))
+            return switched_moments.abscissa(switched_moments.generator(problem.limit.A, problem.Q, problem.ratio))
         return switched_moments.log_radius(
             switched_moments.step_map(problem.A, problem.Q, problem.alpha, problem.epsilon)
         )

@@ -1,13 +1,16 @@
-"""Quadratic costs that a Markov chain switches, and one sampler with a fixed S, as plain arrays.
+"""Quadratic costs that a Markov chain switches, and one linear sampler, as plain arrays.
 
 Notes
 -----
-M = I + S, A_i = M H_i, a_i = A_i m_i, Sigma_i the covariance of the gradient noise in mode i.
+The sampler says what its step is (``LinearStep``: drift J, gain M, reads C). Then u_{k+1} = u_k + epsilon (a_i - A_i u_k)
+and noise in mode i, with A_i = M H_i C - J and a_i = M H_i m_i. Of Langevin with a fixed S, u is theta, J = 0, C = I and
+M = I + S. Sigma_i is the covariance of the gradient noise in mode i.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +20,10 @@ from tracker.limits.scope import OutOfScope, read_scenario
 from tracker.scenario.complaints import place_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tracker.array_types import Array
+    from tracker.samplers.linear_step import LinearStep
     from tracker.scenario.model import Scenario
 
 
@@ -33,6 +39,8 @@ class SwitchedQuadratic:
     epsilon, beta : the sampler's step and inverse temperature, which may be inf
     p0 : ndarray, shape (X,), the law of the first mode
     mean0, second0 : ndarray, shapes (N,) and (N, N), of the start, which does not depend on the first mode
+    form : (epsilon, S) -> the matrices of a step, as the sampler declares them
+    form_at : the epsilon that ``form`` is asked for; None for that of the sampler, 0 for its limit
     """
 
     H: Array
@@ -46,6 +54,8 @@ class SwitchedQuadratic:
     p0: Array
     mean0: Array
     second0: Array
+    form: Callable[[float, Array], LinearStep]
+    form_at: float | None = None
 
     @property
     def X(self) -> int:  # noqa: N802  (the paper's letter)
@@ -58,24 +68,67 @@ class SwitchedQuadratic:
         return len(self.mean0)
 
     @property
+    def n(self) -> int:
+        """The number of coordinates of the state, of which theta is the first N."""
+        return len(self.step.gain)
+
+    @property
     def ratio(self) -> float:
         """The ratio r = alpha / epsilon."""
         return self.alpha / self.epsilon
 
+    @cached_property
+    def step(self) -> LinearStep:
+        """The matrices of the sampler."""
+        return self.form(self.epsilon if self.form_at is None else self.form_at, self.S)
+
+    @property
+    def limit(self) -> SwitchedQuadratic:
+        """The same with the matrices of the limit."""
+        return replace(self, form_at=0.0)
+
     @property
     def M(self) -> Array:  # noqa: N802  (the paper's letter)
-        """I + S, shape (N, N)."""
-        return np.eye(self.N) + self.S
+        """What multiplies the gradient, shape (n, N)."""
+        return self.step.gain
 
     @property
     def A(self) -> Array:  # noqa: N802  (the paper's letter)
-        """M H_i, shape (X, N, N)."""
-        return np.asarray(self.M @ self.H)
+        """M H_i C - J, shape (X, n, n)."""
+        return np.asarray(self.M @ self.H @ self.step.reads - self.step.drift)
 
     @property
     def a(self) -> Array:
-        """A_i m_i, shape (X, N)."""
-        return np.einsum("iab,ib->ia", self.A, self.m)
+        """M H_i m_i, shape (X, n)."""
+        return np.einsum("iab,ib->ia", self.M @ self.H, self.m)
+
+    @property
+    def heat(self) -> Array:
+        """The covariance of the injected noise over epsilon, shape (n, n)."""
+        return self.step.heat
+
+    @cached_property
+    def steady_form(self) -> bool:
+        """Whether the matrices are the same at every epsilon, so that a step is a polynomial of degree 2 in epsilon."""
+        return all(np.array_equal(here, there) for here, there in zip(self.step, self.limit.step, strict=True))
+
+    @property
+    def keeps_gibbs(self) -> bool:
+        """Whether u is theta and the limit leaves Gibbs' law of each mode as it is: heat = (M + M') / beta, nothing drifts."""
+        step = self.limit.step
+        alone = self.n == self.N and not step.drift.any() and np.array_equal(step.reads, np.eye(self.N))
+        return bool(alone and np.array_equal(step.heat, (step.gain + step.gain.T) / self.beta))
+
+    def first_order(self) -> tuple[Array, Array, Array]:
+        """Return d/d epsilon of A, a and heat at epsilon = 0, from differences of the fourth order."""
+        h = 1e-3 * self.epsilon
+        near, far = ([replace(self, form_at=sign * width) for sign in (1, -1)] for width in (h, 2.0 * h))
+
+        def slope(name: str) -> Array:
+            inner, outer = (getattr(pair[0], name) - getattr(pair[1], name) for pair in (near, far))
+            return np.asarray((8.0 * inner - outer) / (12.0 * h))
+
+        return slope("A"), slope("a"), slope("heat")
 
     def whole_steps(self, time: float) -> int:
         """Return time / epsilon, which must be a whole number."""
@@ -96,7 +149,7 @@ def read_quadratic(scenario: Scenario, sampler: str, *, at_given_skew: bool = Fa
     OutOfScope
         Also where a cost is not quadratic.
     """
-    subject = read_scenario(scenario, sampler, at_given_skew=at_given_skew)
+    subject = read_scenario(scenario, sampler, at_given_skew=at_given_skew, linear=True)
     costs = []
     for index, mode in enumerate(scenario.modes):
         cost = as_quadratic(mode.build())
@@ -120,4 +173,5 @@ def read_quadratic(scenario: Scenario, sampler: str, *, at_given_skew: bool = Fa
         p0=subject.initial,
         mean0=mean,
         second0=np.outer(mean, mean) + subject.covariance,
+        form=subject.keys.linear,
     )

@@ -100,7 +100,7 @@ def first_interval(problem: SwitchedQuadratic) -> float | None:
 
 def averaging_step(problem: SwitchedQuadratic) -> float:
     """Return a step so small that theta sees the averaged cost only: the chain mixes long before theta moves; 0 if none is."""
-    A = problem.A
+    A = problem.limit.A
     largest = float(np.linalg.norm(A, ord=2, axis=(1, 2)).max())
     slowest = float(np.linalg.eigvals(A.mean(axis=0)).real.min())
     if not (slowest > 0.0 and np.isfinite(largest)):
@@ -116,22 +116,22 @@ def _mixing(problem: SwitchedQuadratic) -> float:
 
 def _margins(problem: SwitchedQuadratic) -> Callable[[float], float]:
     """Return epsilon -> the margin of the algorithm, alpha as it is."""
-    X, N = problem.X, problem.N
-    if switched_moments.unknowns(X, N) <= switched_moments.MOST_UNKNOWNS:
+    X, n = problem.X, problem.n
+    if problem.steady_form and switched_moments.unknowns(X, n) <= switched_moments.MOST_UNKNOWNS:
         at = switched_moments.steps_of(problem.A, problem.Q, problem.alpha)
-        return lambda epsilon: switched_moments.margin(at(epsilon), X, N) / epsilon
+        return lambda epsilon: switched_moments.margin(at(epsilon), X, n) / epsilon
     return lambda epsilon: -log_radius(replace(problem, epsilon=epsilon), "algorithm") / epsilon
 
 
 def _largest_skew(problem: SwitchedQuadratic) -> float:
-    X, N, H, Q = problem.X, problem.N, problem.H, problem.Q
-    eye, size = np.eye(N), float(np.linalg.norm(problem.S, ord=2))
+    X, n, Q = problem.X, problem.n, problem.Q
+    size = float(np.linalg.norm(problem.S, ord=2))
 
     def margin(c: float) -> float:
-        A = (eye + c * problem.S) @ H
-        step = switched_moments.step_map(A, Q, problem.alpha, problem.epsilon)
-        found = switched_moments.margin(step, X, N) / problem.epsilon
-        return min(found, switched_moments.margin(switched_moments.generator(A, Q, problem.ratio), X, N))
+        here = replace(problem, S=c * problem.S)
+        step = switched_moments.step_map(here.A, Q, problem.alpha, problem.epsilon)
+        found = switched_moments.margin(step, X, n) / problem.epsilon
+        return min(found, switched_moments.margin(switched_moments.generator(here.limit.A, Q, problem.ratio), X, n))
 
     if not margin(0.0) > 0.0:
         return 0.0

@@ -18,6 +18,7 @@ from pydantic import Field
 from tracker.compiled import generic, generic_with_default, inlined, where
 from tracker.costs.base import gradient
 from tracker.keys import Bounds, InverseTemperature, Keys, Name, Number, Positive, Skew
+from tracker.samplers.linear_step import linear_step
 from tracker.samplers.state import (
     Recorded,
     begin_function,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tracker.array_types import Array, Words
+    from tracker.samplers.linear_step import LinearStep
 
 _ONE = np.uint64(1)
 
@@ -208,9 +210,7 @@ class SamplerKeys(Keys):
 
     parameters: ClassVar[type | None] = None  # the NamedTuple that the kernels get; its fields are keys or properties
     skew_is: ClassVar[SkewIs] = "none"
-    euler: ClassVar[bool] = (
-        False  # theta_{k+1} = theta_k - epsilon (I + S) g + noise w, S fixed: linear on quadratic costs
-    )
+    euler: ClassVar[bool] = False  # theta_{k+1} = theta_k - epsilon (I + S) g + noise w, S fixed
     tangent: ClassVar[bool] = False  # it carries D = d theta / d S, and S follows g'D
     adapts: ClassVar[str] = ""  # what moves beside theta, in words: "its S"
 
@@ -242,6 +242,16 @@ class SamplerKeys(Keys):
         # one derivative for each entry of S, or the one of the noise
         tangents = 0.3 * N * N * (N * (N - 1) / 2 if self.skew_is == "moving" else 1)
         return 20 + 8 * N + calls.gradient * (10 + 6 * N) + calls.cost * (10 + 6 * N) + calls.hessian * (20 + tangents)
+
+    def linear(self, epsilon: float, S: Array) -> LinearStep | None:  # noqa: ARG002  (others need epsilon)
+        """Return the matrices of a step with ``epsilon`` and a skew matrix ``S`` (N, N) that stays; None where it is not linear.
+
+        A kind that has more state than theta, or moves otherwise, declares its own; see ``LinearStep``.
+        """
+        if not (self.euler or self.tangent):
+            return None
+        eye = np.eye(len(S))
+        return linear_step(gain=eye + S, heat=2.0 / self.beta * eye)
 
     def build(self) -> Any:
         """Return the parameters for the kernels."""
