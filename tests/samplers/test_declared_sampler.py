@@ -20,6 +20,8 @@ from tracker import limits
 from tracker.array_types import Array, Words
 from tracker.costs.base import gradient
 from tracker.keys import Positive
+from tracker.reports.exhibit import Exhibit
+from tracker.reports.run_page import exhibits
 from tracker.runs import open_run
 from tracker.samplers import SAMPLERS
 from tracker.samplers.base import SamplerKeys, sampler
@@ -175,6 +177,22 @@ def test_it_is_exported_and_drawn(run: tracker.Run, tmp_path: Path) -> None:
     page = (tmp_path / "page.html").read_text()
     assert "mine" in page
     assert "twin" in page
+    assert 'id="state-own-step"' in page
+    assert "The step that it takes now, in the first and the last stretch of the run: mine from 0.05" in page
+
+
+def test_the_figure_of_what_it_records(run: tracker.Run) -> None:
+    """The curve is the recorded step itself; a sampler that records nothing has none, and a run without any no figure."""
+    (shown,) = [item for item in exhibits(run) if item.key == "state-own-step"]
+    assert isinstance(shown, Exhibit)
+    assert shown.question == "What becomes of step?"
+    (line,) = shown.figure.axes[0].get_lines()
+    assert line.get_label() == "mine"
+    np.testing.assert_allclose(line.get_ydata(), 0.05 * 0.95 ** np.arange(0, 61, 4), rtol=1e-12)
+    np.testing.assert_allclose(line.get_xdata(), np.arange(0, 61, 4))
+    assert [row[0] for row in shown.table.rows] == ["mine"]
+    classical = interpreted(tracker.parse(TEXT).replace(samplers=[TEXT_CLASSICAL]))
+    assert [item.key for item in exhibits(classical) if item.key.startswith("state-")] == []  # control
 
 
 def test_the_schema_and_the_messages_know_its_keys() -> None:

@@ -20,6 +20,7 @@ from tracker.reports.exhibits import (
     provenance,
     running_mean,
     skew_path,
+    state_paths,
     switches,
     time_in_target,
 )
@@ -56,7 +57,11 @@ def report(run: Run) -> str:
 def sections(view: View, health: dict[str, Health]) -> list[Section]:
     """Return the exhibits in their order."""
     drawn = {heading: [part.exhibit(view) for part in parts] for heading, parts in PARTS}
-    drawn["Can I trust it?"] = [skew_path.exhibit(view), diagnostics.exhibit(view, health)]
+    drawn["Can I trust it?"] = [
+        skew_path.exhibit(view),
+        *state_paths.exhibits(view),
+        diagnostics.exhibit(view, health),
+    ]
     own = own_steps(view)
     beside = {"Which sampler?": (own,) if own is not None else ()}
     return [

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tracker.formatting import number, percent
-from tracker.metrics.averages import curve_over_trials
 from tracker.metrics.skew_matrix import rms, share_at_bounds
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.exhibits.error_over_time import time_bins
+from tracker.reports.exhibits.state_paths import SKEW, draw_curves, over_time, samplers_that_record
 from tracker.reports.figure_style import figure, from_zero, legend, steps_axis
 
 if TYPE_CHECKING:
-    from tracker.array_types import Integers
     from tracker.metrics.averages import Curve
     from tracker.reports.run_view import View
 
@@ -24,7 +23,7 @@ MOST_SAMPLERS_IN_A_CAPTION = 4
 
 def samplers_that_move_skew(view: View) -> tuple[str, ...]:
     """The samplers whose S is recorded."""
-    return tuple(c.name for c in view.run.problem.contestants if c.records("skew"))
+    return samplers_that_record(view, SKEW)
 
 
 def bounds(view: View, name: str) -> tuple[float, float]:
@@ -36,7 +35,7 @@ def bounds(view: View, name: str) -> tuple[float, float]:
 
 def at_bounds(view: View, name: str) -> float:
     """Return the share of recorded entries of S that are at a bound."""
-    return share_at_bounds(view.arrays["skew"][:, samplers_that_move_skew(view).index(name)], *bounds(view, name))
+    return share_at_bounds(view.arrays[SKEW][:, samplers_that_move_skew(view).index(name)], *bounds(view, name))
 
 
 def exhibit(view: View) -> Exhibit | Omitted:
@@ -45,14 +44,11 @@ def exhibit(view: View) -> Exhibit | Omitted:
     if not names or view.scenario.dimension < 2:
         return Omitted(KEY, QUESTION, "no sampler moves its S.")
     middle, groups = time_bins(view.recorded)
-    curves = {name: size_over_time(view, n, groups) for n, name in enumerate(names)}
+    sizes = rms(view.arrays[SKEW])
+    curves = {name: over_time(view, name, sizes[:, n], groups, "positive") for n, name in enumerate(names)}
     with figure(height=2.9) as fig:
         ax = fig.subplots()
-        for name, curve in curves.items():
-            look, mean, (low, high) = view.looks[name], curve.mean, curve.interval
-            ax.plot(middle, mean, color=look.color, linestyle=look.linestyle, label=name)
-            if np.isfinite(low).any():
-                ax.fill_between(middle, low, high, color=look.color, alpha=0.14, linewidth=0)
+        draw_curves(ax, view, middle, curves)
         from_zero(ax, (curve.mean for curve in curves.values()))
         ax.set_xlabel("step k")
         steps_axis(ax)
@@ -61,13 +57,6 @@ def exhibit(view: View) -> Exhibit | Omitted:
     shares = {name: at_bounds(view, name) for name in names}
     alt = f"Root mean square of the entries of S over time for {len(names)} samplers, with bands over trials."
     return Exhibit(KEY, QUESTION, _caption(view, curves, shares), alt, fig, _table(view, curves, shares))
-
-
-def size_over_time(view: View, n: int, groups: Integers) -> Curve:
-    """Return the mean over trials of the rms of S in each stretch of records."""
-    name = samplers_that_move_skew(view)[n]
-    size = rms(view.arrays["skew"][:, n])[view.kept[:, view.index(name)]]
-    return curve_over_trials(np.add.reduceat(size, groups, axis=1) / np.diff(np.r_[groups, size.shape[1]]), "positive")
 
 
 def _caption(view: View, curves: dict[str, Curve], shares: dict[str, float]) -> str:
