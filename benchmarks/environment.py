@@ -29,7 +29,7 @@ def main() -> None:
         begun = time.process_time()
         switches = 0
         for trial in range(TRIALS):
-            world = Environment(problem.plan, scenario.seed, [trial], STEPS)
+            world = Environment(problem.plan, scenario.seed, [trial])
             for stop in range(50_000, STEPS + 1, 50_000):
                 world.advance(stop)
             world.close()

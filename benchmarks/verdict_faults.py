@@ -6,17 +6,16 @@ Each is a context manager: inside it the engine has the fault, and theory has no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 from unittest import mock
 
 import numpy as np
 
-from tracker import chain
-from tracker.compiled import pack
+from tracker.compiled import helper, kernel, pack
 from tracker.engine import simulate
-from tracker.environment import Environment, Timeline
+from tracker.environment import Environment, Timeline, hidden_chains
 
 
 @contextmanager
@@ -148,9 +147,16 @@ def pairs_share_noise() -> Any:
 
 def a_tenth_stays_longer() -> Any:
     """Every tenth dwell, by a digit of the number it is made of, lasts one step longer."""
-    honest = chain.dwell
+    honest = hidden_chains.stay_length
 
-    def longer(exponential: Any, a: Any) -> Any:
-        return honest(exponential, a) + (np.asarray(exponential) * 1e6 % 10.0 < 1.0)
+    @helper
+    def longer(exponential: float, rate: float) -> int:
+        return honest(exponential, rate) + int(exponential * 1e6 % 10.0 < 1.0)
 
-    return mock.patch.object(chain, "dwell", longer)
+    faulty = ExitStack()
+    faulty.enter_context(mock.patch.object(hidden_chains, "stay_length", longer))
+    for name in ("begin_chains", "walk_chains", "renew_stays"):
+        own = kernel(getattr(hidden_chains, name).interpreted)
+        own._cached = own._without_cache(())  # noqa: SLF001  (compiled here, with the fault, and not kept on disk)
+        faulty.enter_context(mock.patch.object(hidden_chains, name, own))
+    return faulty

@@ -50,7 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ziggurat": set(),
     "streams": {"compiled", "ziggurat"},
     "exponential": {"compiled"},
-    "environment": {"chain"},
+    "environment": {"chain", "compiled", "streams"},
     "costs": {"compiled", "exponential", "keys", "streams", "regular_files"},
     "samplers": {"compiled", "keys", "baseline_names", "streams", "costs.base"},
     "scenario": {"chain", "skew", "costs", "samplers", "keys", "compiled", "regular_files"},

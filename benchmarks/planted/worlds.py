@@ -116,10 +116,15 @@ WORLDS = {
         *faults(
             "tracker/environment/simpy_processes.py",
             "test_environment.py -k 'paths_and_counts or cuts_into or forced or schedule_then or outage'",
-            ("yield timeout(visit[modes + present[path]])", "yield timeout(visit[modes + present[path]] + 1)"),
-            ("self._enter(path, visit[present[path]], by_chain=True)", "self._enter(path, visit[0], by_chain=True)"),
             ("yield self._clock.timeout(0)  #", "yield self._clock.timeout(1)  #"),
-            ("spawn_key=(CHAIN_ROLE, trial)", "spawn_key=(CHAIN_ROLE, trial + 1)"),
+            ("self._clock.now <= at < stop", "self._clock.now < at < stop"),
+        ),
+        *faults(
+            "tracker/environment/hidden_chains.py",
+            "test_environment.py -k 'paths_and_counts or cuts_into or forced or schedule_then or outage'",
+            ("return now + steps if", "return now + steps + 1 if"),
+            ("draw_uniform(stream), leave[mode[path]])", "draw_uniform(stream), leave[0])"),
+            ("seed_stream(entropy, CHAIN, trials[path],", "seed_stream(entropy, CHAIN, trials[path] + 1,"),
         ),
         *faults(
             "tracker/environment/timeline.py",

@@ -83,7 +83,7 @@ def inside(sizes: Sizes, folder: Path) -> None:
     file.write_text(FEW.toml())
     kill_storm(file, folder / "inside", max(1, sizes.kills // 6), "run", "threads", 0.1)
     problem = prepare(FEW)
-    environment = Environment(problem.plan, FEW.seed, [0], FEW.steps)
+    environment = Environment(problem.plan, FEW.seed, [0])
     began = time.process_time()
     replay(problem, environment, 1, FEW.steps)
     spent = time.process_time() - began

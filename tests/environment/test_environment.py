@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interpreting import interpreting
 
 from tracker import chain
-from tracker.environment import Environment, Outage, Plan, Switch, Timeline
+from tracker.environment import Environment, Outage, Plan, Switch, Timeline, hidden_chains
 
 SIGMAS = 5.5  # statistical: two-sided false alarm below 1e-7
 REJECT = 1e-6  # p-value below which a law is rejected; fixed seeds
@@ -236,12 +238,39 @@ def test_estimate_is_unbiased_under_forced_switches() -> None:
 # --- laws
 
 
+@given(
+    st.lists(st.floats(0.0, 1.0), min_size=1, max_size=6).filter(any),
+    st.floats(0.0, 1.0, exclude_max=True),
+    st.floats(0.0, 1.0),
+)
+def test_a_visit_is_what_the_chain_says(weights: list[float], u: float, a: float) -> None:
+    """Modes and dwells of the compiled chains, number by number; a sum that rounds to less than 1 included."""
+    for short in (1.0, 1.0 - 2**-53, 0.9):
+        sums = np.cumsum(np.array(weights) / sum(weights)) * short
+        assert hidden_chains.choose_mode(u, sums) == chain.next_mode(u, sums)
+    with np.errstate(divide="ignore", over="ignore"):
+        rate, exponential = -np.log1p(-np.float64(a)), -np.log1p(-u)
+        assert hidden_chains.stay_length(exponential, rate) == chain.dwell(exponential, a)
+
+
+def test_a_full_log_is_emptied_and_the_walk_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = PLANS["forced"]
+    whole = Environment(plan, 9, range(4)).advance(200)
+    monkeypatch.setattr(hidden_chains, "ROWS", 3)
+    for one, other in zip(whole, Environment(plan, 9, range(4)).advance(200), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 @pytest.fixture(params=[False, True], ids=["geometric", "off-by-one"])
-def faulty(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    if request.param:
-        true = chain.dwell
-        monkeypatch.setattr(chain, "dwell", lambda exponential, a: true(exponential, a) + 1)
-    return bool(request.param)
+def faulty(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[bool]:
+    """The fault is planted in the source, which is then interpreted."""
+    if not request.param:
+        yield False
+        return
+    true = hidden_chains.stay_length
+    monkeypatch.setattr(hidden_chains, "stay_length", lambda exponential, rate: true(exponential, rate) + 1)
+    with interpreting(None):
+        yield True
 
 
 def test_dwells_are_geometric_over_1e5_switches_and_the_planted_fault_is_found(faulty: bool) -> None:
@@ -291,7 +320,7 @@ def test_the_start_follows_initial() -> None:
     ],
 )
 def test_without_a_chain_nothing_is_drawn(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(np.random, "SeedSequence", None)
+    monkeypatch.setattr(hidden_chains, "begin_chains", None)
     environment = Environment(plan, 1, range(5))
     timeline = environment.advance(10)
     assert [read(timeline, t) for t in range(5)] == [read(timeline, 0)] * 5

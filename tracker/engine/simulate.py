@@ -83,7 +83,7 @@ def simulate(
     now = Snapshot(np.zeros(len(ledgers), dtype=np.int64), np.zeros(len(ledgers)), ledgers)
     if keeper is not None:
         now = keeper.load(now) or now
-    environment = Environment(problem.plan, problem.scenario.seed, trials, problem.layout.steps)
+    environment = Environment(problem.plan, problem.scenario.seed, trials)
     position, stop = int(now.reached.min()), int(now.reached.max())
     progress(float(index.size) * float(now.reached.sum()))
     replay(problem, environment, index.size, position, cancelled)
@@ -118,7 +118,7 @@ def simulate(
 def replay(
     problem: Problem, environment: Environment, trials: int, stop: int, cancelled: Callable[[], bool] = lambda: False
 ) -> None:
-    """Take a new environment to step ``stop``: the same events from the same seed, about 3 microseconds each."""
+    """Take a new environment to step ``stop``: the same events from the same seed."""
     position, length = 0, whole_cells(problem, problem.layout.steps, trials)
     while position < stop:
         if cancelled():

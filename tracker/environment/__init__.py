@@ -4,8 +4,8 @@ An event is a switch, a forced switch or the edge of an outage, never a step: be
 two events nothing has to be simulated here, and the compiled loop runs over whole
 segments. One clock, counted in steps, carries
 
-- one process per hidden chain (one chain per trial), which waits for its dwell and
-  jumps;
+- one process for the hidden chains of all trials, which wakes where a forced switch or
+  the end of a block looks at the modes, and lets compiled code draw what has passed;
 - one process for the schedule, if there is one in place of the chain;
 - one process per intervention.
 

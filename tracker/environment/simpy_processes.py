@@ -1,78 +1,38 @@
-"""The SimPy side of the world: draws for the chain, and the processes that switch modes."""
+"""The SimPy side of the world: the clock, and the processes that switch modes."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator
 
 import numpy as np
 import simpy
 
-from tracker import chain
-from tracker.array_types import Array, Integers
+from tracker.array_types import Integers
+from tracker.environment.hidden_chains import HiddenChains
 from tracker.environment.plan import Plan, Switch
 
 Process = Generator[simpy.Event, None, None]
-Visit = list[int]  # length 2 X: where the jump leads from each mode, then how long the stay is in each
-
-CHAIN_ROLE = 0  # of the stream: docs/architecture, "Random streams"
-FIRST_DRAW, LARGEST_DRAW = 4, 64  # pairs: few for short trials, and bounded, for many trials at once
-
-
-class Chance:
-    """All that the chain leaves to chance, drawn ahead: what a path reads does not depend on the size of the draws."""
-
-    def __init__(self, Q: Array, alpha: float, initial: Array, steps: int) -> None:
-        self._initial = np.cumsum(initial)
-        self._leave = np.cumsum(chain.embedded_law(Q), axis=1)
-        self._exit = chain.exit_probability(Q, alpha)
-        visits = steps * float(self._exit.max())
-        self._first = int(min(FIRST_DRAW + visits + 2 * np.sqrt(visits), LARGEST_DRAW))
-
-    def begin(self, seed: int, trials: Sequence[int]) -> tuple[list[int], list[Iterator[Visit]]]:
-        """Modes at step 0, and the visits of each trial; the first pairs of all trials are looked up at once."""
-        sequences = (np.random.SeedSequence(seed, spawn_key=(CHAIN_ROLE, trial)) for trial in trials)
-        streams = [np.random.Generator(np.random.SFC64(sequence)) for sequence in sequences]
-        pairs = np.array([stream.random((self._first, 2)) for stream in streams]).reshape(-1, 2)
-        first = self._look_up(pairs)
-        mode = chain.next_mode(pairs[:: self._first, 0], self._initial).tolist()
-        visits = [
-            self._visits(first[self._first * n : self._first * (n + 1)], stream) for n, stream in enumerate(streams)
-        ]
-        return mode, visits
-
-    def _visits(self, drawn: list[Visit], stream: np.random.Generator) -> Iterator[Visit]:
-        while True:
-            yield from drawn
-            drawn = self._look_up(stream.random((min(2 * len(drawn), LARGEST_DRAW), 2)))
-
-    def _look_up(self, pairs: Array) -> list[Visit]:
-        """A visit for each row (u, v): what it would be from and in each of the modes."""
-        targets = chain.next_mode(pairs[:, :1], self._leave)
-        dwells = chain.dwell(-np.log1p(-pairs[:, 1:]), self._exit)
-        visits: list[Visit] = np.hstack([targets, dwells]).tolist()
-        return visits
 
 
 class World:
-    """The SimPy side: paths enter modes, and the log says where, when and why.
+    """Paths enter modes, and the log says where, when and why.
 
     Parameters
     ----------
-    mode : list of int, one per path
+    mode : ndarray of int64, shape (paths,)
         Modes at step 0; afterwards the present ones.
-    visits : list of iterator, one per path, or empty where there is no chain
-        What chance has in store for the path.
+    chains : HiddenChains, or None where there is no chain
+        They move in ``mode``.
     """
 
-    def __init__(self, plan: Plan, mode: list[int], visits: list[Iterator[Visit]]) -> None:
+    def __init__(self, plan: Plan, mode: Integers, chains: HiddenChains | None) -> None:
         self._clock = clock = simpy.Environment()
         self._mode = mode
-        self._log: list[int] = []
+        self._chains = chains
+        self._forced = sorted({event.at for event in plan.interventions if isinstance(event, Switch)})
+        self._log: list[Integers] = []
         self._outages_going_on = 0
         self.outage_edges: list[int] = []  # steps where gradients stop and come back
-        self._chains = [
-            clock.process(self._hidden_chain(path, plan.modes, visits[path])) for path in range(len(visits))
-        ]
         if plan.switches:
             clock.process(self._schedule(plan.switches))
         for event in plan.interventions:
@@ -80,25 +40,18 @@ class World:
 
     def run_through(self, step: int) -> Integers:
         """Let everything up to step `step` happen; rows (path, step, mode, by chain) of the entries, shape (n, 4)."""
+        if self._chains is not None:
+            self._clock.process(self._hidden_chains(self._chains, step))
         self._clock.run(until=step + 1)  # SimPy stops before the events of `until`
         log, self._log = self._log, []
-        return np.array(log, dtype=np.int64).reshape(-1, 4)
+        return np.concatenate([np.zeros((0, 4), dtype=np.int64), *log])
 
-    def _enter(self, path: int, mode: int, *, by_chain: bool) -> None:
-        self._mode[path] = mode
-        self._log += (path, int(self._clock.now), mode, by_chain)
-
-    def _hidden_chain(self, path: int, modes: int, visits: Iterator[Visit]) -> Process:
-        timeout, present = self._clock.timeout, self._mode
-        visit = next(visits)
-        while True:
-            try:
-                yield timeout(visit[modes + present[path]])
-            except simpy.Interrupt:  # a forced switch has entered a mode: stay there for a fresh dwell
-                visit = next(visits)
-            else:
-                visit = next(visits)
-                self._enter(path, visit[present[path]], by_chain=True)
+    def _hidden_chains(self, chains: HiddenChains, stop: int) -> Process:
+        """All chains in one process: it wakes where somebody looks at the modes, and makes up for what has passed."""
+        looks = [at for at in self._forced if self._clock.now <= at < stop]
+        for at in (*looks, stop):
+            yield self._clock.timeout(at - self._clock.now)
+            self._log += chains.walk(at)
 
     def _schedule(self, switches: tuple[tuple[int, int], ...]) -> Process:
         for step, mode in switches:
@@ -108,14 +61,15 @@ class World:
     def _force(self, at: int, to: int) -> Process:
         yield self._clock.timeout(at)
         yield self._clock.timeout(0)  # to the back of the queue: behind the chains and the schedule
-        for path in self._switch_all(to):
-            if self._chains:
-                self._chains[path].interrupt()
+        moved = self._switch_all(to)
+        if self._chains is not None:
+            self._chains.stay(moved, at)
 
-    def _switch_all(self, to: int) -> list[int]:
-        moved = [path for path, mode in enumerate(self._mode) if mode != to]
-        for path in moved:
-            self._enter(path, to, by_chain=False)
+    def _switch_all(self, to: int) -> Integers:
+        moved = np.flatnonzero(self._mode != to)
+        self._mode[moved] = to
+        now, mode, by_chain = (np.full_like(moved, what) for what in (int(self._clock.now), to, 0))
+        self._log.append(np.stack([moved, now, mode, by_chain], axis=1))
         return moved
 
     def _outage(self, at: int, steps: int) -> Process:

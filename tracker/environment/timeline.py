@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from tracker import chain
 from tracker.array_types import Booleans, Integers
+from tracker.environment.hidden_chains import HiddenChains
 from tracker.environment.plan import Plan, Switch
-from tracker.environment.simpy_processes import Chance, Visit, World
+from tracker.environment.simpy_processes import World
 
 
 class Timeline(NamedTuple):
@@ -54,21 +55,19 @@ class Environment:
     seed : int
     trials : sequence of int
         Indices of T trials; the path of one does not depend on the others.
-    steps : int
-        How far it will probably go: only says how much is drawn at once to begin with.
     """
 
-    def __init__(self, plan: Plan, seed: int, trials: Sequence[int], steps: int = 0) -> None:
+    def __init__(self, plan: Plan, seed: int, trials: Sequence[int]) -> None:
         self._plan = plan
         self._trials = len(trials)
         # Without chance nothing is drawn, and all trials share one path.
-        mode, visits, self._by_chance = [int(np.argmax(plan.initial))], list[Iterator[Visit]](), False
+        mode, chains = np.array([np.argmax(plan.initial)], dtype=np.int64), None
         if plan.Q is not None and plan.alpha is not None and plan.modes > 1:
-            mode, visits = Chance(plan.Q, plan.alpha, plan.initial, steps).begin(seed, trials)
-            self._by_chance = True
-        paths = len(mode)
+            chains = HiddenChains(plan.Q, plan.alpha, plan.initial, seed, trials)
+            mode = chains.mode
+        paths, self._by_chance = len(mode), chains is not None
         self._stop, self._closed = 0, False
-        self._mode = np.array(mode, dtype=np.int64)  # of the visits that go on ...
+        self._mode = mode.copy()  # of the visits that go on ...
         self._entered = np.zeros(paths, dtype=np.int64)  # ... and when they began
         self._since = np.full(paths, -1, dtype=np.int64)
         self._changes = np.zeros(paths, dtype=np.int64)
@@ -77,7 +76,7 @@ class Environment:
         self._counts = self._count(nothing, nothing, nothing, nothing > 0, nothing)
         self._world: World | None = None
         if self._by_chance or plan.switches or plan.interventions:
-            self._world = World(plan, mode, visits)
+            self._world = World(plan, mode, chains)
         self._take_in(self._log_through(0))
 
     @property
