@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tracker.convergence.three_limits import NAMES, approach
-from tracker.convergence.verdict import Verdict
+from tracker.convergence.verdict import Statement, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,29 +43,37 @@ def verdict_of(
         resolution=resolution,
         **facts,
     )
-    return replace(verdict, statements=tuple(_sentences(verdict, tested)))
+    said = tuple(_sentences(verdict, tested))
+    return replace(verdict, statements=tuple(map(str, said)), topics=said)
 
 
-def _sentences(v: Verdict, tested: int) -> Iterator[str]:
-    yield f"reference: {REFERENCES['path' if v.deterministic else v.reference]}; T = {v.horizon:g}, epsilon = {_list(v.epsilons)}"
+def _sentences(v: Verdict, tested: int) -> Iterator[Statement]:
+    reference = REFERENCES["path" if v.deterministic else v.reference]
+    yield Statement("reference", f"{reference}; T = {v.horizon:g}, epsilon = {_list(v.epsilons)}")
     yield from _regime(v)
-    yield f"limit: {_limit(v, tested)}"
-    yield f"implementation: {_implementation(v, tested)}"
-    yield f"order: {_order(v)}"
+    yield _judged("limit", v.limit_verdict, _limit(v, tested))
+    yield _judged("implementation", v.implementation_verdict, _implementation(v, tested))
+    yield Statement("order", order := _order(v), order)
     for bound in v.bounds:
         exact = "" if bound.exact is None else f"; exactly {bound.exact:.3g}"
         what = "KS distance of (mode, theta)" if bound.distance == "ks" else "W1 distance of theta"
-        yield (
+        yield Statement(
+            "",
             f"{what} to the limit at epsilon = {bound.epsilon:g}: at most {bound.bound:.3g} with 95 % confidence "
-            f"({bound.trials} trials{exact})"
+            f"({bound.trials} trials{exact})",
         )
+
+
+def _judged(topic: str, word: str, reason: str) -> Statement:
+    """Return a verdict and its reason, as one sentence."""
+    return Statement(topic, f"{word} {reason}" if reason.startswith("at resolution") else f"{word}: {reason}", reason)
 
 
 def _list(values: tuple[float, ...]) -> str:
     return ", ".join(f"{value:g}" for value in values)
 
 
-def _regime(v: Verdict) -> Iterator[str]:
+def _regime(v: Verdict) -> Iterator[Statement]:
     known = [(name, v.distances[name], v.rates[name]) for name in NAMES if v.distances[name] is not None]
     if not known:
         return
@@ -80,31 +88,31 @@ def _regime(v: Verdict) -> Iterator[str]:
         if v.ratio
         else "one mode"
     )
-    yield f"regime: {v.regime} ({along}); distance at epsilon = {v.epsilons[-1]:g}: {shown}"
+    yield Statement("regime", f"{v.regime} ({along}); distance at epsilon = {v.epsilons[-1]:g}: {shown}")
 
 
 def _limit(v: Verdict, tested: int) -> str:
     if v.limit_verdict == "unavailable":
-        return "unavailable: order only, limit not independently validated"
+        return "order only, limit not independently validated"
     name = _limit_name(v)
     unit = "of their size" if v.deterministic else "standard deviations"
     exact = v.largest_z is None
     how = "exact values" if exact else f"{v.trials} trials at each epsilon"
     if v.limit_verdict == "confirmed":
         return (
-            f"confirmed at resolution {v.resolution:g}: as epsilon -> 0 the algorithm tends to {name}; {tested} statistics are "
+            f"at resolution {v.resolution:g}: as epsilon -> 0 the algorithm tends to {name}; {tested} statistics are "
             f"within {v.resolution_reached:.2g} {unit} ({how})"
         )
     if v.limit_verdict == "rejected":
         z = "" if exact else f", largest |z| = {v.largest_z:.1f}"
-        return f"rejected: what the trials tend to as epsilon -> 0 is not {name} ({tested} statistics, {how}{z})"
+        return f"what the trials tend to as epsilon -> 0 is not {name} ({tested} statistics, {how}{z})"
     if exact:
         return (
-            f"inconclusive at resolution {v.resolution:g}: extrapolation over this ladder is good to {v.resolution_reached:.2g} "
+            f"at resolution {v.resolution:g}: extrapolation over this ladder is good to {v.resolution_reached:.2g} "
             "only; take smaller --epsilons"
         )
     return (
-        f"inconclusive at resolution {v.resolution:g}: {v.resolution_reached:.2g} {unit} are not excluded by {how}; "
+        f"at resolution {v.resolution:g}: {v.resolution_reached:.2g} {unit} are not excluded by {how}; "
         f"about --trials {v.trials_needed} would decide"
     )
 
@@ -127,13 +135,15 @@ def _implementation(v: Verdict, tested: int) -> str:
         else ("agrees", "does not have", "neither rejects nor confirms")
     )
     if v.implementation_verdict == "unavailable":
-        return "unavailable: no exact law of the algorithm to compare with"
+        return "no exact law of the algorithm to compare with"
     if v.implementation_verdict == "confirmed":
-        return f"confirmed at resolution {v.resolution:g}: {many}{where} {agree} with its exact law there ({tested} statistics{z})"
+        return (
+            f"at resolution {v.resolution:g}: {many}{where} {agree} with its exact law there ({tested} statistics{z})"
+        )
     if v.implementation_verdict == "rejected":
-        return f"rejected: {many}{where} {have} its exact law there ({tested} statistics{z})"
+        return f"{many}{where} {have} its exact law there ({tested} statistics{z})"
     return (
-        f"inconclusive: {many}{where} {decide} its exact law at resolution {v.resolution:g}; about "
+        f"{many}{where} {decide} its exact law at resolution {v.resolution:g}; about "
         f"--trials {v.trials_needed} would decide"
     )
 
@@ -153,11 +163,11 @@ def _by_steps(v: Verdict, tested: int, where: str) -> str:
             each.name + ("" if each.z is None else f" (z = {each.z:.1f})") for each in v.residuals if each.rejected
         ]
         named = f": {', '.join(wrong)}" if wrong else ""
-        return f"rejected: {what} do not have the law of the algorithm {how}{named}"
+        return f"{what} do not have the law of the algorithm {how}{named}"
     if v.implementation_verdict == "confirmed":
-        return f"confirmed at resolution {v.resolution:g}: {what} have the law of the algorithm {how}; {sight(v)}"
+        return f"at resolution {v.resolution:g}: {what} have the law of the algorithm {how}; {sight(v)}"
     return (
-        f"inconclusive: {what} neither reject nor confirm the law of the algorithm at resolution {v.resolution:g} {how}; "
+        f"{what} neither reject nor confirm the law of the algorithm at resolution {v.resolution:g} {how}; "
         f"{sight(v)}; about --trials {v.trials_needed} would decide"
     )
 

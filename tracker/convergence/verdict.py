@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, is_dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -112,6 +112,17 @@ class LawDistance(Fields):
     ks: float
 
 
+class Statement(NamedTuple):
+    """A sentence of a verdict: what it is about, and what it says after the word of the verdict, if it begins with one."""
+
+    topic: str
+    sentence: str
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.topic}: {self.sentence}" if self.topic else self.sentence
+
+
 @dataclass(frozen=True)
 class Bound(Fields):
     """N = 1: a distance from the simulated trials to the limit, and what it proves.
@@ -182,8 +193,11 @@ class Verdict(Fields):
     trials_needed : would decide, where a verdict is inconclusive
     rates : order in epsilon at which each of ``distances`` shrinks; about 0 for a wrong limit
     residuals, sees : statistics of single steps at the largest epsilon, and the smallest fault that they would have rejected
-    laws, bounds, law_gap : distances between laws, N = 1; the last, drawn in figures, is not in the JSON object
+    laws, bounds, law_gap : distances between laws, N = 1
     statements : the result in sentences; notes : what was left out, and why
+    topics : the statements with what each is about
+
+    What pages alone read, ``law_gap`` and ``topics``, is not in the JSON object.
     """
 
     scenario: str
@@ -216,6 +230,7 @@ class Verdict(Fields):
     law_gap: LawGap | None = None
     statements: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    topics: tuple[Statement, ...] = ()
 
     @property
     def rejected(self) -> bool:
@@ -224,7 +239,7 @@ class Verdict(Fields):
 
     def json(self) -> dict[str, Any]:
         """Return the object that ``tracker limit --json`` prints."""
-        return {key: value for key, value in jsonable(_plain(self)).items() if key != "law_gap"}
+        return {key: value for key, value in jsonable(_plain(self)).items() if key not in ("law_gap", "topics")}
 
     def __str__(self) -> str:
         return "\n".join([f"{self.scenario}, {self.sampler}", *self.statements, *(f"note: {n}" for n in self.notes)])

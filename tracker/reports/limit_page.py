@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 MOST_LINES, MOST_BARS = 6, 3
 BARS_APART = 0.045  # in powers of two: bars of different statistics stand side by side
+IN_THE_BOX = {
+    "limit": "Is it the right limit?",
+    "implementation": "Is the engine this algorithm?",
+    "order": "At which order?",
+}
 TONES = {"confirmed": "good", "rejected": "bad", "inconclusive": "warn", "unavailable": "plain"}
 QUESTIONS = {
     "limit-error": "How does the error shrink with the step?",
@@ -35,20 +40,22 @@ def section(verdict: Verdict, *, alone: bool = False) -> Section:
     items: tuple[Item, ...] = (error_exhibit(verdict), law_exhibit(verdict), regime_exhibit(verdict), _table(verdict))
     items += _steps(verdict)
     heading = f"The limit of {verdict.sampler} as epsilon goes to 0"
-    above = ("limit: ", "implementation: ", "order: ") if alone else ()
-    lines = [line[:1].upper() + line[1:] + "." for line in verdict.statements if not line.startswith(above)]
+    said = [str(each) for each in verdict.topics if not (alone and each.topic in IN_THE_BOX)]
+    lines = [line[:1].upper() + line[1:] + "." for line in said]
     return Section(heading, (*lines, *(f"Note: {note}." for note in verdict.notes)), items)
 
 
 def box(verdict: Verdict) -> VerdictBox:
     """Return the two verdicts for the top of a page."""
-    sentences = {line.partition(": ")[0]: line.partition(": ")[2] for line in verdict.statements}
-    answers = []
-    for key, word in (("limit", verdict.limit_verdict), ("implementation", verdict.implementation_verdict)):
-        question = "Is it the right limit?" if key == "limit" else "Is the engine this algorithm?"
-        answers.append(Answer(question, word, sentences.get(key, "").removeprefix(word).lstrip(": "), TONES[word]))
-    answers.append(Answer("At which order?", "", sentences.get("order", "")))
-    return VerdictBox((), tuple(answers))
+    words = {"limit": verdict.limit_verdict, "implementation": verdict.implementation_verdict}
+    reasons = {each.topic: each.reason for each in verdict.topics}
+    return VerdictBox(
+        (),
+        tuple(
+            Answer(question, words.get(topic, ""), reasons.get(topic, ""), TONES[words.get(topic, "unavailable")])
+            for topic, question in IN_THE_BOX.items()
+        ),
+    )
 
 
 def write_limit_page(verdict: Verdict, out: str | Path) -> Path:
