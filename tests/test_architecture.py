@@ -66,6 +66,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "cli": {"runs", "scenario", "costs", "samplers", "metrics", "convergence", "reports", "__version__"},
 }  # fmt: skip
+# What studies/ may use beside ``tracker`` and its public modules: how numbers are measured, written and shown. No
+# simulation, no storage, no kernels: what a study needs to know of a run, the run itself tells.
+STUDIES_MAY_IMPORT = {"metrics", "reports", "autocorrelation", "formatting", "array_types"}
+PUBLIC_MODULES = {"chain", "limits", "references", "skew"}
 # Rooms below that reach a room above as a user does: ``import tracker`` inside a function, and a public name of it.
 AS_A_USER = {"runs": {"reports"}, "scenario": {"reports"}}
 WITH_LAZY_NAMES = ("tracker", "tracker.limits", "tracker.references", "tracker.reports")
@@ -157,6 +161,39 @@ def test_every_room_is_in_the_table() -> None:
 )
 def test_rooms_import_only_what_they_may(path: Path) -> None:
     assert forbidden(room_of(path), of(path)) == []
+
+
+def not_for_studies(found: list[Import]) -> list[str]:
+    """The lines of a study that import more than it may: of public modules the public names only."""
+    lines = []
+    for name, line, _, _ in found:
+        room, _, rest = name.removeprefix("tracker").removeprefix(".").partition(".")
+        if not within(name, "tracker") or room in {"", *STUDIES_MAY_IMPORT}:
+            continue
+        known = import_module("tracker").__all__
+        public = room in PUBLIC_MODULES and (not rest or rest in import_module(f"tracker.{room}").__all__)
+        if not public and (rest or room not in known):
+            lines.append(f"{line}: {name}")
+    return lines
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "studies").rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
+def test_studies_use_the_public_interface(path: Path) -> None:
+    assert not_for_studies(of(path)) == []
+
+
+def test_an_import_of_internals_by_a_study_is_seen() -> None:
+    """Control: by module, by name, by string; and what is allowed is not."""
+    wrong = """
+from tracker.compiled import source_fingerprint
+from tracker.limits.exact_moments import moments
+from tracker.scenario import with_settings
+import tracker.runs
+'tracker.engine.bins'
+"""
+    assert [line.partition(":")[0] for line in not_for_studies(list(imports(ast.parse(wrong))))] == list("23456")
+    right = "import tracker\nfrom tracker import Scenario, limits\nfrom tracker.limits import moments\nfrom tracker.metrics import paired"
+    assert not_for_studies(list(imports(ast.parse(right)))) == []
 
 
 @pytest.mark.parametrize("room", MAY_IMPORT)
@@ -359,6 +396,7 @@ def printed_table() -> str:
     lines = [
         f"Open to all rooms: {listed(OPEN)}. These import nothing of the package, nor do {free}.",
         f"As a user does, by a late `import tracker`, {above}.",
+        f"`studies/` may use the names of `tracker`, the public names of {listed(PUBLIC_MODULES)}, and {listed(STUDIES_MAY_IMPORT)}.",
         "",
         "| room | may import from `tracker` |",
         "|---|---|",

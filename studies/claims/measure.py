@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,9 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tracker
-from tracker.compiled import source_fingerprint
-from tracker.engine.bins import WAIT_BITS, bin_edges
-from tracker.engine.ledger import INSIDE, STEPS
 from tracker.metrics import paired
 from tracker.metrics.accuracy import Classes, accuracy, accuracy_waits
 from tracker.metrics.after_switch import compare_waits
@@ -42,10 +40,17 @@ def path_of(name: str) -> Path:
 
 
 def carried_out(name: str, *settings: str) -> Measured:
-    """Run a scenario at full size, with ``settings`` in place of its sweep; a run of the same scenario and code is resumed or reused."""
+    """Run a scenario at full size, with ``settings`` in place of its sweep; a run of the same scenario and commit is resumed or reused."""
     scenario = tracker.load(path_of(name), ["sweep={}", *settings] if settings else [])
-    folder = STORE / f"{name}-{scenario.sha256[:12]}-{source_fingerprint()}"
+    folder = STORE / f"{name}-{scenario.sha256[:12]}-{commit()}"
     return Measured(tracker.run(scenario, out=folder, executor=WORKERS, resume=True))
+
+
+@cache
+def commit() -> str:
+    """Return the commit that is checked out, and whether files differ from it."""
+    git = ["git", "describe", "--always", "--dirty", "--exclude=*"]
+    return subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
 @dataclass
@@ -71,7 +76,7 @@ class Measured:
     @cached_property
     def edges(self) -> Any:
         """The edges of the bins of waits."""
-        return bin_edges(self.run.scenario.steps, WAIT_BITS)
+        return self.run.measured.wait_edges
 
     @cached_property
     def horizon(self) -> float:
@@ -88,8 +93,7 @@ class Measured:
         """The share of time in the target set, for the table."""
         rows = []
         for keys in self.run.scenario.samplers:
-            sums = self.run.arrays["by_mode"][:, self.place(keys.name)].sum(axis=1)
-            share = sums[:, INSIDE] / sums[:, STEPS]
+            share = self.run.measured.mean("inside")[:, self.place(keys.name)]
             rows.append(f"{keys.name} {share.mean():.3f} ({share.std(ddof=1) / np.sqrt(share.size):.3f})")
         return [Claim("share of time in the target set (se)", ", ".join(rows), None)]
 

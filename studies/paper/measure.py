@@ -27,7 +27,6 @@ from tracker import references
 from tracker.autocorrelation import estimate_mixing
 from tracker.metrics.skew_matrix import rms
 from tracker.metrics.wasserstein import tabulate, w1
-from tracker.scenario import with_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 GALLERY = ROOT / "reports" / "gallery"
@@ -180,7 +179,7 @@ def save_numbers(numbers: dict[str, Any]) -> None:
 def run_experiment(name: str, workers: int) -> None:
     """Measure the samplers of an experiment that the file of numbers does not have yet."""
     experiment = EXPERIMENTS[name]
-    scenario = with_settings(tracker.load(ROOT / "scenarios" / experiment.file), list(experiment.settings))
+    scenario = tracker.load(ROOT / "scenarios" / experiment.file, experiment.settings)
     truth = truth_of(scenario)
     for keys in sorted(
         scenario.samplers, key=lambda keys: keys.step_nanoseconds(scenario.dimension)

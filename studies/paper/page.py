@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from studies.paper.numbers import Check, Numbers
+    from tracker import Scenario
     from tracker.array_types import Array
-    from tracker.scenario import Scenario
 
 
 TITLE = "The paper's examples, with exact truth and controls"
