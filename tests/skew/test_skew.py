@@ -85,6 +85,8 @@ def test_tridiagonal():
     assert [S[i + 1, i] for i in range(3)] == [1.0, 2.0, 3.0]
     assert skew.is_skew(S)
     assert np.count_nonzero(S) == 6
+    several = skew.tridiagonal([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    np.testing.assert_array_equal(several, [S, skew.tridiagonal([4.0, 5.0, 6.0])])
 
 
 def test_clip_is_exact_and_by_the_lower_triangle():

@@ -16,7 +16,7 @@ from tracker.engine.ledger import COLUMNS, DIVERGED, RESETS
 from tracker.engine.problem import plan_of
 from tracker.environment import dwell_ages
 from tracker.samplers.base import recorded_by, unpack
-from tracker.samplers.state import SIGMA, SKEW, write_pairs
+from tracker.samplers.state import SIGMA, SKEW
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -75,8 +75,9 @@ def _final_skew(done: Finished) -> Array:
     out = np.full((done.trials.size, len(done.ledgers), N * (N - 1) // 2), np.nan)
     for s, (contestant, ledger) in enumerate(zip(done.problem.contestants, done.ledgers, strict=True)):
         if contestant.has_skew:
-            for t, buffer in enumerate(ledger.state):
-                write_pairs(unpack(contestant.parameters, N, buffer).S, out[t, s])
+            # a state that counts its own places tells where S stands in every other
+            places = unpack(contestant.parameters, N, np.arange(float(ledger.state.shape[1]))).S
+            out[:, s] = ledger.state[:, skew.to_pairs(places).astype(np.int64)]
     return out
 
 

@@ -192,7 +192,7 @@ def start_skews(problem: Problem, contestant: Contestant, trials: Integers) -> A
         return np.broadcast_to(contestant.skew, (trials.size, N, N)).copy()
     normals = np.zeros((trials.size, N - 1))
     normals_by_trial(problem.entropy, SKEW, trials, normals)
-    return np.array([skew_algebra.tridiagonal(row) for row in normals]).reshape(trials.size, N, N)
+    return skew_algebra.tridiagonal(normals)
 
 
 def empty_ledger(problem: Problem, contestant: Contestant, trials: int) -> Ledger:

@@ -221,6 +221,6 @@ def _task(problem: Problem, manifest: Manifest, directory: RunDirectory | None, 
 
 
 def join(shards: Iterable[Arrays]) -> Arrays:
-    """Join shards along the trial axis."""
-    parts = list(shards)
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    """Join shards along the trial axis; array by array, each forgotten once it is joined, so that no array is held twice."""
+    parts = [dict(part) for part in shards]
+    return {name: np.concatenate([part.pop(name) for part in parts]) for name in list(parts[0])}

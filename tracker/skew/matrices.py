@@ -66,16 +66,19 @@ def to_pairs(S: ArrayLike) -> Array:
 
 
 def tridiagonal(values: ArrayLike) -> Array:
-    """S with S(i+1, i) = values_i and zero elsewhere; values : shape (N-1,).
+    """S with S(i+1, i) = values_i and zero elsewhere; values : shape (..., N-1).
 
     >>> from tracker import skew
     >>> skew.to_pairs(skew.tridiagonal([1.0, 2.0]))
     array([1., 0., 2.])
     """
     v = np.asarray(values, dtype=np.float64)
-    if v.ndim != 1:
-        raise ValueError(f"values: shape {v.shape} is not (N-1,)")
-    return mirrored(np.diag(v, -1))
+    if v.ndim < 1:
+        raise ValueError(f"values: shape {v.shape} is not (..., N-1)")
+    i = np.arange(v.shape[-1])
+    lower = np.zeros((*v.shape[:-1], i.size + 1, i.size + 1))
+    lower[..., i + 1, i] = v
+    return mirrored(lower)
 
 
 def is_skew(S: ArrayLike) -> bool:
@@ -103,7 +106,7 @@ def clip(S: ArrayLike, lo: float, hi: float) -> Array:
 
 def mirrored(lower: Array) -> Array:
     """Return lower - lower': exactly skew, for a strictly lower triangular matrix (no -0.0)."""
-    return lower - lower.T
+    return np.asarray(lower - lower.swapaxes(-1, -2))
 
 
 def square(matrix: Any, name: str) -> Array:
