@@ -6,7 +6,7 @@ What theory does not cover is refused by ``OutOfScope``, with a reason and an ad
 of the mode and are not normalised. Nothing here imports the simulation, so that theory and simulation can check each other.
 
 Quadratic costs, exact: ``moments``, ``algorithm_moments``, ``two_time``, ``leading_error``, ``stationary``, ``stability``,
-``best_step``, ``regimes``, ``skew_gain``, ``slow_skew_path``. Any cost: ``density`` and ``algorithm_density`` (N = 1, 2), ``coupled``
+``best_step``, ``regimes``, ``skew_gain``, ``slow_skew_path``, ``occupation``, ``scaled_error``, ``wander``. Any cost: ``density`` and ``algorithm_density`` (N = 1, 2), ``coupled``
 (any N), ``adaptive_path`` (the triple theta, D, S at beta = inf). One mode alone: ``gibbs_marginal``,
 ``discretised_marginal``.
 """
@@ -24,11 +24,14 @@ if TYPE_CHECKING:
     from tracker.limits.density_solvers import algorithm_density, density
     from tracker.limits.exact_moments import algorithm_moments, leading_error, moments, two_time
     from tracker.limits.gibbs_law import discretised_marginal, gibbs_marginal
+    from tracker.limits.occupation_moments import occupation
     from tracker.limits.regime_limits import regimes
+    from tracker.limits.scaled_errors import scaled_error
     from tracker.limits.scope import OutOfScope
     from tracker.limits.skew_gains import skew_gain, slow_skew_path
     from tracker.limits.stationary_moments import Unstable, stationary
     from tracker.limits.switched_stability import stability
+    from tracker.limits.wandering_skew import wander
 else:  # what a type checker must not see: it would take any name for granted
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -39,11 +42,14 @@ else:  # what a type checker must not see: it would take any name for granted
             "density_solvers": ["algorithm_density", "density"],
             "exact_moments": ["algorithm_moments", "leading_error", "moments", "two_time"],
             "gibbs_law": ["discretised_marginal", "gibbs_marginal"],
+            "occupation_moments": ["occupation"],
             "regime_limits": ["regimes"],
+            "scaled_errors": ["scaled_error"],
             "scope": ["OutOfScope"],
             "skew_gains": ["skew_gain", "slow_skew_path"],
             "stationary_moments": ["Unstable", "stationary"],
             "switched_stability": ["stability"],
+            "wandering_skew": ["wander"],
         },
     )
 
@@ -60,10 +66,13 @@ __all__ = [
     "gibbs_marginal",
     "leading_error",
     "moments",
+    "occupation",
     "regimes",
+    "scaled_error",
     "skew_gain",
     "slow_skew_path",
     "stability",
     "stationary",
     "two_time",
+    "wander",
 ]

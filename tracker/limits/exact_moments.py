@@ -92,7 +92,7 @@ def algorithm_moments(scenario: Scenario, sampler: str, steps: ArrayLike) -> Mom
     array([ 0.206357, -0.220363])
     """
     problem = read_quadratic(scenario, sampler)
-    k = _check_steps(steps)
+    k = check_steps(steps)
     v = moment_system.walk(problem, k.ravel(), moment_system.start(problem))
     return Moments(**fields(problem, _normal(problem, v).reshape(*k.shape, -1)))
 
@@ -177,7 +177,8 @@ def check_times(times: ArrayLike) -> Array:
     return t
 
 
-def _check_steps(steps: ArrayLike) -> Integers:
+def check_steps(steps: ArrayLike) -> Integers:
+    """Return steps as an array after checking that there are some, whole and not negative."""
     k = np.asarray(steps)
     if k.size == 0:
         raise ValueError("steps: give at least one")

@@ -91,13 +91,13 @@ def drift(problem: SwitchedQuadratic, order: int = 2) -> Any:
 
 
 def drift_matrix(problem: SwitchedQuadratic, A: Array, a: Array, heat: Array, order: int = 2) -> Any:
-    """L0 of u' = a - A u with noise of covariance ``heat``: linear in A (X, n, n), a (X, n) and heat (n, n)."""
+    """L0 of u' = a - A u with noise of covariance ``heat``: linear in A (X, n, n), a (X, n) and heat (n, n) or (X, n, n)."""
     X, n = problem.X, problem.n
     eye = np.eye(n)
     entries = Entries(problem, order)
     entries.add(1, 0, a[:, :, None])
     entries.add(1, 1, -A)
-    entries.add(2, 0, np.tile(heat.reshape(1, -1, 1), (X, 1, 1)))
+    entries.add(2, 0, np.broadcast_to(heat, (X, n, n)).reshape(X, -1, 1))
     cross = np.einsum("ia,bc->iabc", a, eye) + np.einsum("ib,ac->iabc", a, eye)  # a mu' + mu a'
     entries.add(2, 1, cross.reshape(X, n * n, n))
     c, b, d = np.indices((n, n, n))
@@ -149,7 +149,11 @@ def increment(problem: SwitchedQuadratic, order: int = 2) -> Any:
 
 def flow(problem: SwitchedQuadratic, times: Array, v: Array, order: int = 2) -> Array:
     """Return the limit's v at each of ``times``, shape (times, n), or (times, n, c) from c columns v (n, c)."""
-    L = generator(problem, order)
+    return flow_of(generator(problem, order), times, v)
+
+
+def flow_of(L: Any, times: Array, v: Array) -> Array:
+    """Return exp(t L) v at each of ``times``."""
     found = np.empty((len(times), *v.shape))
     if len(v) <= DENSE:
         for index, t in enumerate(times):

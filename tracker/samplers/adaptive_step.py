@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field, model_validator
 
+from tracker.compiled import any_of, where
 from tracker.costs.base import gradient, hessian
 from tracker.keys import Bounds, Number, Positive
-from tracker.samplers.base import Evaluations, SamplerKeys, sampler
+from tracker.samplers.base import Evaluations, SamplerKeys, reset_where, sampler
 from tracker.samplers.state import Recorded, carried, scratch
 
 if TYPE_CHECKING:
@@ -69,14 +70,13 @@ def _step(sampler: AdaptiveStep, state: State, cost: Any, k: int, z: Array, w: A
     for d in range(N):
         for e in range(N):
             g[d] += epsilon * h[d, e] * V[e]  # from here on g + epsilon h V
-    tame = True
+    wild = 0.0  # how many entries of V are beyond the limit
     for d in range(N):
         V[d] = V[d] + its_derivative * w[d] - g[d]
-        tame = tame and abs(V[d]) <= sampler.tangent_limit  # False for nan
+        wild += where(abs(V[d]) <= sampler.tangent_limit, 0.0, 1.0)  # 1 for nan
     state.epsilon[0] = min(max(epsilon - sampler.epsilon_step * slope, sampler.low), sampler.high)
-    if not tame:
-        V.fill(0.0)
-        state.resets[0] += 1.0
+    if any_of(wild > 0.0):
+        reset_where(wild > 0.0, V, state.resets)
 
 
 class AdaptiveStepKeys(SamplerKeys):

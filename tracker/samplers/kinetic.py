@@ -20,10 +20,12 @@ from pydantic import Field, model_validator
 from tracker.costs.base import gradient
 from tracker.keys import Positive
 from tracker.samplers.base import SamplerKeys, sampler
+from tracker.samplers.linear_step import linear_step
 from tracker.samplers.state import Recorded, carried, scratch
 
 if TYPE_CHECKING:
     from tracker.array_types import Array, Words
+    from tracker.samplers.linear_step import LinearStep
 
 VELOCITY = Recorded("velocity", "theta", "v", "unit of theta per unit of time", "velocity of the kinetic sampler")
 
@@ -78,3 +80,13 @@ class KineticKeys(SamplerKeys):
     def effective_step(self) -> float:
         """The step of the classical sampler that moves as fast."""
         return self.epsilon / self.friction
+
+    def linear(self, epsilon: float, S: Array) -> LinearStep:
+        """The state is (theta, v); a push on the velocity moves theta by epsilon times as much in the same step."""
+        eye, none = np.eye(len(S)), np.zeros(S.shape)
+        push = np.vstack([epsilon * eye, eye])
+        return linear_step(
+            gain=push,
+            heat=2.0 * self.friction / self.beta * push @ push.T,
+            drift=np.block([[none, (1.0 - self.friction * epsilon) * eye], [none, -self.friction * eye]]),
+        )
