@@ -28,7 +28,7 @@ from tracker.samplers.base import state_size, unpack
 # One word for each kind of key; the numbers do not matter, only the layout of the state.
 KEYS = {
     "epsilon": 1e-2, "skew": "random", "skew_step": 1e-3, "skew_bounds": (-1.0, 1.0), "inner_steps": 3,
-    "noise_step": 1e-3, "noise_bounds": (0.1, 1.0),
+    "noise_step": 1e-3, "noise_bounds": (0.1, 1.0), "epsilon_step": 1e-4, "epsilon_bounds": (1e-3, 1e-1), "friction": 1.0,
 }  # fmt: skip
 
 

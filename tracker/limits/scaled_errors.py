@@ -57,12 +57,10 @@ def scaled_error(scenario: Scenario, sampler: str, times: ArrayLike, of: LawOf =
     error = replace(problem, m=0.0 * problem.m, mean0=np.zeros(N), second0=np.zeros((N, N)))
     v = moment_system.start(error)
     if of == "limit":
-        t = check_times(times)
-        found = moment_system.flow_of(_generator(error.limit), t.ravel(), v)
+        found = moment_system.flow_of(_generator(error.limit), check_times(times).ravel(), v)
     else:
-        t = check_steps(times)
-        found = moment_system.walk(error, t.ravel(), v) / problem.epsilon
-    U = moment_system.split(error, found.reshape(*t.shape, -1))[2][..., :N, :N]
+        found = moment_system.walk(error, check_steps(times).ravel(), v) / problem.epsilon
+    U = moment_system.split(error, found.reshape(*np.shape(times), -1))[2][..., :N, :N]
     U = (U + np.swapaxes(U, -1, -2)) / 2.0
     return ScaledError(second_by_mode=U, second=U.sum(axis=-3))
 
