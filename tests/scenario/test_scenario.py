@@ -266,6 +266,56 @@ def test_a_sweep_is_checked_value_by_value(scenario: Scenario) -> None:
         scenario.replace(sweep={"seed": list(range(1000)), "trials": list(range(1, 1001))})
 
 
+# --- from Python: a dict in place of the text, and the addresses of --set
+
+
+def test_a_dict_says_what_the_text_says(scenario: Scenario) -> None:
+    for path in FILES:
+        text = path.read_text()
+        said = parse(tomllib.loads(text), folder=SCENARIOS)
+        read = parse(text, folder=SCENARIOS)
+        assert said.content() == read.content()
+        assert said.sha256 == read.replace().sha256  # the same content, not the same text
+        assert said.source is None
+    assert parse(scenario.content(), settings=["trials=3"]).trials == 3
+
+
+def test_a_dict_is_refused_in_the_words_of_the_text(scenario: Scenario) -> None:
+    wrong = {**scenario.content(), "trails": 5, "steps": 5e3}
+    with pytest.raises(ScenarioError) as of_text:
+        parse(to_toml(wrong))
+    with pytest.raises(ScenarioError) as of_dict:
+        parse(wrong)
+    assert of_dict.value.problems == of_text.value.problems
+    assert any("did you mean trials?" in problem for problem in of_dict.value.problems)
+    with pytest.raises(ScenarioError, match=r"scenario: 7 must be TOML text or a dict"):
+        parse(7)  # type: ignore[arg-type]
+    with pytest.raises(ScenarioError, match="scenario: 7 must be text: it stands for a key"):
+        parse({7: 1})  # type: ignore[dict-item]
+
+
+def test_a_dict_may_hold_costs_of_ones_own(scenario: Scenario) -> None:
+    bowls = [Bowl(np.array([1.0, 0.0])), Bowl(np.array([-1.0, 0.0]))]
+    content = {**scenario.content(), "modes": bowls, "samplers": scenario.content()["samplers"][:1]}
+    assert parse(content).sha256 == scenario.replace(modes=bowls, samplers=scenario.samplers[:1]).sha256
+
+
+def test_set_has_the_addresses_of_the_command_line(scenario: Scenario) -> None:
+    for address, value_, text in [
+        ("samplers.*.epsilon", 0.02, "0.02"),
+        ("modes.one.minimum", np.array([3.0, 4.0]), "[3.0, 4.0]"),
+        ("chain.alpha", 2e-3, "2e-3"),
+        ("seed", 99, "99"),
+    ]:
+        changed = scenario.set(address, value_)
+        assert changed.content() == with_settings(scenario, [f"{address}={text}"]).content()
+        assert changed.sha256 != scenario.replace().sha256  # control: something changed
+    with pytest.raises(ScenarioError, match=r"unknown address; did you mean samplers\.\*\.epsilon\?"):
+        scenario.set("samplers.*.epsilom", 0.01)
+    with pytest.raises(ScenarioError, match="epsilon: -1 must be greater than 0"):
+        scenario.set("samplers.*.epsilon", -1)
+
+
 # --- a cost of one's own
 
 

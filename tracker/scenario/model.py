@@ -1,12 +1,13 @@
 """A valid scenario: how it is read, changed and named by a hash.
 
-A ``Scenario`` is frozen and valid. Whatever makes one (``load``, ``parse``, ``replace``) reports all problems at once,
-as a ``ScenarioError``.
+A ``Scenario`` is frozen and valid. Whatever makes one (``load``, ``parse``, ``replace``, ``set``) reports all problems at
+once, as a ``ScenarioError``.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,11 +18,11 @@ from tracker.costs.base import noise_factor
 from tracker.costs.work_account import one_account
 from tracker.scenario import toml_text
 from tracker.scenario.builders import build_modes
-from tracker.scenario.complaints import ScenarioError
+from tracker.scenario.complaints import ScenarioError, show
 from tracker.scenario.cross_checks import disagreements
 from tracker.scenario.custom_cost import wrap_costs
 from tracker.scenario.data_files import files_of, fingerprint, read_data_files
-from tracker.scenario.overrides import apply_settings
+from tracker.scenario.overrides import apply_settings, put
 from tracker.scenario.plugins import load_plugins
 from tracker.scenario.registry import Plugin
 from tracker.scenario.sweep_check import sweep_problems
@@ -29,7 +30,7 @@ from tracker.scenario.tables import Gaussian, ScenarioKeys
 from tracker.scenario.validation import valid_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from tracker.array_types import Array
 
@@ -38,7 +39,7 @@ AGREED = "agreed"  # in the context of a validation: its parts were compared wit
 
 
 class Scenario(ScenarioKeys):
-    """Everything that decides the outcome of a run. Change one with ``replace``."""
+    """Everything that decides the outcome of a run. Change one with ``replace`` or ``set``."""
 
     _source: str | None = PrivateAttr(default=None)
     _plugins: tuple[Plugin, ...] = PrivateAttr(default=())
@@ -142,6 +143,15 @@ class Scenario(ScenarioKeys):
             data["modes"] = wrap_costs(data["modes"], data["start"])
         return make_scenario(data, self._plugins)
 
+    def set(self, address: str, value: Any) -> Scenario:
+        """Return the scenario with ``value`` at ``address``, as ``--set`` writes addresses; checked again.
+
+        >>> import tracker
+        >>> tracker.load("scenarios/example_a.toml").set("samplers.*.epsilon", 0.01).samplers[0].epsilon
+        0.01
+        """
+        return make_scenario(put(self.parts(), address, value, self._plugins), self._plugins)
+
 
 def make_scenario(data: Mapping[str, Any], plugins: Sequence[Plugin] = ()) -> Scenario:
     """Return the scenario that ``data`` describes; its tables are dicts, or models that are valid already."""
@@ -161,13 +171,13 @@ def with_settings(scenario: Scenario, settings: Sequence[str]) -> Scenario:
 
 
 def parse(
-    text: str,
+    text: str | Mapping[str, Any],
     name: str = "scenario",
     settings: Sequence[str] = (),
     folder: str | Path | None = None,
     plugins: Sequence[str] = (),
 ) -> Scenario:
-    """Return the scenario that a TOML text describes; ``name`` stands for the text in messages.
+    """Return the scenario that a TOML text describes, or a dict with the same keys; ``name`` stands for it in messages.
 
     ``settings`` are changes ``"chain.alpha=1e-4"`` made before the check; data files are looked for in ``folder``;
     ``plugins`` names installed packages whose costs and samplers may be used: their code is run.
@@ -178,11 +188,20 @@ def parse(
     >>> tracker.parse(text, settings=["chain.alpha=0.01"]).chain.alpha
     0.01
     """
-    data = toml_text.read_tables(text, name)
+    data = toml_text.read_tables(text, name) if isinstance(text, str) else _given_keys(text, name)
     more = load_plugins(plugins)
     data = apply_settings(data, settings, more) if settings else data
     scenario = make_scenario(data if folder is None else read_data_files(data, Path(folder), more), more)
-    return scenario if settings else scenario.written_as(text)
+    return scenario.written_as(text) if isinstance(text, str) and not settings else scenario
+
+
+def _given_keys(data: Any, name: str) -> dict[str, Any]:
+    """Return a dict that was given in place of a text, with costs of one's own made modes."""
+    if not isinstance(data, Mapping):
+        raise ScenarioError([f"{name}: {show(data)} must be TOML text or a dict with the keys of a scenario file"])
+    if strangers := [key for key in data if not isinstance(key, str)]:
+        raise ScenarioError([f"{name}: {show(key)} must be text: it stands for a key" for key in strangers])
+    return {**data, "modes": wrap_costs(data["modes"], data.get("start", ()))} if "modes" in data else dict(data)
 
 
 def load(path: str | Path, settings: Sequence[str] = (), plugins: Sequence[str] = ()) -> Scenario:
