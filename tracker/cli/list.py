@@ -59,7 +59,7 @@ def _described(path: Path) -> dict[str, Any]:
     except OSError as error:  # a link that leads nowhere, a file of somebody else's: the others are still listed
         return {"file": path.name, "name": None, "size": "unreadable", "claim": error.strerror or str(error)}
     size = f"{s.trials} x {s.steps:g}, N = {s.dimension}, {len(s.modes)} mode{'s'[: len(s.modes) > 1]}"
-    return {"file": path.name, "name": s.name, "size": size, "claim": first_comment(text)}
+    return {"file": path.name, "name": s.name, "size": size, "claim": s.claim or first_comment(text)}
 
 
 def first_comment(text: str) -> str:

@@ -88,11 +88,12 @@ def write_figures(run: Run, folder: Path, kind: Format) -> list[Path]:
 
 
 def subtitle(view: View) -> str:
-    """Return what was run, in two lines."""
+    """Return what is claimed and what was run, a line each."""
     about = view.scenario
     modes = counted(len(about.modes), "mode")
     line = f"{counted(view.trials, 'trial')} × {about.steps} steps, {modes}, N = {about.dimension}, seed {about.seed}"
-    return f"{about.description}\n{line}" if about.description else line
+    claim = f"Claim: {about.claim}" if about.claim else ""
+    return "\n".join(filter(None, (claim, about.description, line)))
 
 
 def overview(view: View) -> Shown:

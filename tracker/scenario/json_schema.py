@@ -15,7 +15,7 @@ from tracker.scenario.tables import INTERVENTIONS, Chain, Gaussian, ScenarioKeys
 
 # pydantic leaves its own words where a bound stands behind a function that checks the type
 _WORDS = {"ge": "minimum", "le": "maximum", "gt": "exclusiveMinimum", "lt": "exclusiveMaximum"}
-_HEAD_KEYS = ("name", "description", "seed", "trials", "steps", "burn_in", "record_every", "baselines")
+_HEAD_KEYS = ("name", "claim", "description", "seed", "trials", "steps", "burn_in", "record_every", "baselines")
 
 
 def json_schema() -> dict[str, Any]:

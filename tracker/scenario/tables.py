@@ -115,6 +115,7 @@ class ScenarioKeys(Keys):
     """The top level of a scenario file."""
 
     name: Name = Field(description="what it is called in results: letters, digits, _ and -")
+    claim: str = Field(default="", max_length=1000, description="what the run is to show, on top of the page")
     description: str = Field(default="", max_length=10_000, description="a sentence or two for the report")
     seed: Annotated[Whole, Field(ge=0, lt=2**63)] = Field(
         default=0, description="the seed of all randomness; the same seed gives the same results"
