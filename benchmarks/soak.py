@@ -57,6 +57,7 @@ def main() -> None:
     factor = options.part * (10 if options.long else 1)
     sizes = Sizes(*(type(count)(max(1, count * factor)) for count in Sizes()))
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it, and so would ours
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # as nohup has it
     say("soak", load=os.getloadavg(), stages=json.dumps(options.stages))
     for name in options.stages:
         with tempfile.TemporaryDirectory() as folder:

@@ -223,6 +223,25 @@ def test_a_sampler_that_diverged_leaves_the_scale_to_the_others() -> None:
     assert -10 < low < high < 10
 
 
+def test_a_sampler_that_is_stable_at_no_step_of_the_axis_is_left_out_of_its_height() -> None:
+    """Its limit lies far below the smallest step that is drawn for another: no error of its own, and no warning."""
+    samplers = [{"name": n, "kind": "langevin", "epsilon": 0.3, "beta": 5.0} for n in ("a", "never")]
+    view = viewed(scalar(0.3, 0.3, samplers=samplers))
+    known, _ = best_step.theories(view)
+    known["never"] = known["never"]._replace(limit=1e-30, best=np.nan, least=np.nan)
+
+    def drawn(names: tuple[str, ...]) -> Any:
+        with warnings.catch_warnings(), figure() as fig:
+            warnings.simplefilter("error")
+            best_step._curves(fig.subplots(), view, {name: known[name] for name in names})
+        return fig.axes[0]
+
+    both = drawn(("a", "never"))
+    assert both.get_ylim() == drawn(("a",)).get_ylim()
+    curves = [np.asarray(line.get_ydata(), dtype=float) for line in both.lines]
+    assert any(len(curve) > 2 and np.isnan(curve).all() for curve in curves)
+
+
 def test_a_chain_at_another_rate_is_noticed() -> None:
     """The ages of visits are geometric at any rate: only the rate test can see it."""
     run = interpreted(scalar(alpha=0.3, trials=20, steps=200))

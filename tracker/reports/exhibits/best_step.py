@@ -156,9 +156,9 @@ def _curves(ax: Axes, view: View, known: dict[str, Theory]) -> None:
                 markeredgecolor=INK,
                 zorder=3,
             )
-        least = float(np.nanmin([t.least, *errors]))
+        least = min((e for e in (t.least, *errors) if np.isfinite(e)), default=0.0)  # 0: stable at no step of the axis
         heights = (2.5 * least, 1.3 * t.budget.total, 1.3 * (row["mean"] or 0.0))
-        tallest = max(tallest, *(height for height in heights if height < MOST_TIMES_THE_LEAST_ERROR * least))
+        tallest = max([tallest, *(height for height in heights if height < MOST_TIMES_THE_LEAST_ERROR * least)])
     floor = min(t.budget.floor for t in known.values())
     ax.axhline(floor, color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)))
     # errors lie above their floor: there is room below it, or else at the end that is further from what is marked
@@ -173,7 +173,7 @@ def _curves(ax: Axes, view: View, known: dict[str, Theory]) -> None:
         color=MUTED,
     )
     log_axis(ax)
-    ax.set_ylim(0.0, tallest)
+    ax.set_ylim(0.0, tallest or None)
     star = ", best step (star)" if any(not t.why for t in known.values()) else ""
     ax.set_title(f"mean-square error: exact (line){star}, measured (dot)")
     ax.set_xlabel("ε, step of the sampler")
