@@ -10,7 +10,7 @@ from tracker.convergence import budget, order_only, step_ladder
 from tracker.convergence.check_request import Request
 from tracker.convergence.exact_values import exact_values
 from tracker.limits import OutOfScope
-from tracker.limits.coupled_levels import coupled, coupled_together
+from tracker.limits.coupled_levels import coupled
 from tracker.scenario import Scenario, parse
 
 
@@ -18,7 +18,7 @@ def test_functions_taken_together_are_those_taken_alone() -> None:
     scenario = shipped("example_d")
     functions = [lambda theta: theta[:, 0], lambda a, b: a * b, lambda theta: np.sum(theta**2, axis=1)]
     name = scenario.samplers[0].name
-    together = coupled_together(scenario, name, functions, [0.5, 1.0], [8, 16], 50, against="limit")
+    together = coupled(scenario, name, functions, [0.5, 1.0], [8, 16], 50, against="limit")
     for f, found in zip(functions, together, strict=True):
         alone = coupled(scenario, name, f, [0.5, 1.0], [8, 16], 50, against="limit")
         for part in ("mean", "stderr", "value", "distance", "mismatch"):
@@ -29,10 +29,10 @@ def test_steps_per_unit_of_time_need_not_be_whole() -> None:
     """T = 0.3 in 4, 8, 16 steps; one more step in T is refused."""
     scenario = pair(1.0, 5.0, polynomial=True)
     levels = [4 / 0.3, 8 / 0.3, 16 / 0.3]
-    found = coupled_together(scenario, "s", [lambda theta: theta[:, 0]], [0.3], levels, 200, against="limit")[0]
+    found = coupled(scenario, "s", [lambda theta: theta[:, 0]], [0.3], levels, 200, against="limit")[0]
     assert np.abs(found.mean[0, 2]) < np.abs(found.mean[0, 0])
     with pytest.raises(ValueError, match="not whole numbers of steps"):
-        coupled_together(scenario, "s", [lambda theta: theta[:, 0]], [0.35], levels, 200, against="limit")
+        coupled(scenario, "s", [lambda theta: theta[:, 0]], [0.35], levels, 200, against="limit")
 
 
 def long_ladder(scenario: Scenario, first: int) -> step_ladder.Ladder:
@@ -47,12 +47,12 @@ def test_trials_and_then_levels_are_cut_by_the_cost_of_a_path() -> None:
     assert len(rungs.steps) == 5
     assert order_only.LEAST_TRIALS <= count < order_only.TRIALS
     assert f"{count} pairs of paths" in cut[0]
-    work = 17 * sum(rungs.steps) * (count + order_only.OVERHEAD)
+    work = 17 * sum(rungs.steps) * count
     assert work <= order_only.MOST_WORK
-    rungs, count, cut = order_only.affordable(long_ladder(scenario, 100), None)
+    rungs, count, cut = order_only.affordable(long_ladder(scenario, 2000), None)
     assert len(rungs.steps) < 5
     assert "left out" in cut[1]
-    rungs, count, cut = order_only.affordable(long_ladder(scenario, 100), 7000)
+    rungs, count, cut = order_only.affordable(long_ladder(scenario, 2000), 7000)
     assert (len(rungs.steps), count, cut) == (5, 7000, []), "what is asked for is done"
 
 

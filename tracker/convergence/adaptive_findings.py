@@ -13,9 +13,8 @@ from tracker import limits
 from tracker.convergence.trials import built, rung_seed
 from tracker.costs.facts import additive_noise
 from tracker.engine import simulate
-from tracker.limits.coupled_levels import coupled_together
-from tracker.limits.coupled_paths import cost_hessians
-from tracker.limits.drift_field import cost_gradients
+from tracker.limits.coupled_levels import coupled
+from tracker.limits.drift_field import cost_gradients, cost_hessians
 from tracker.samplers.base import unpack
 from tracker.scenario import skew_matrix
 from tracker.skew import clip, pairs, to_pairs
@@ -133,7 +132,7 @@ def recursion(ladder: Ladder, N: int) -> Array | None:
         return lambda theta, D, S: np.asarray(_rows(theta, D, S)[:, j])
 
     entries = [entry(j) for j in range(len(names(N)))]
-    found = coupled_together(ladder.at(0), ladder.sampler, entries, [ladder.horizon], [round(per_unit)], 2)
+    found = coupled(ladder.at(0), ladder.sampler, entries, [ladder.horizon], [round(per_unit)], 2)
     return np.array([float(each.value[0, 0]) for each in found])
 
 

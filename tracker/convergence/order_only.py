@@ -18,8 +18,8 @@ from tracker.convergence.statistics import Panel, Statistic, density_panel, of_l
 from tracker.convergence.step_ladder import LEAST_RUNGS
 from tracker.convergence.trials import RungTrials
 from tracker.convergence.verdict import Observable, Order
-from tracker.limits.coupled_levels import LIMIT_CELLS, coupled_together
-from tracker.limits.drift_field import NUMBERS, numbers_of
+from tracker.limits.coupled_levels import LIMIT_CELLS, coupled
+from tracker.limits.drift_field import numbers_of
 from tracker.scenario import ScenarioError
 
 if TYPE_CHECKING:
@@ -29,13 +29,15 @@ if TYPE_CHECKING:
     from tracker.convergence.check_request import Request
     from tracker.convergence.step_ladder import Ladder
     from tracker.convergence.verdict import Verdict
+    from tracker.limits.level_differences import Coupled
 
 
-TRIALS = 4000  # for each level, at most
+TRIALS = 4000  # for each level on average, at most
 LEAST_TRIALS = 100  # or the finest levels are left out
-# Work of coupled paths, some 10 s: a step of all trials together takes as long as OVERHEAD trials do, and a trial longer by
-# one trial of a small cost for every NUMBERS that its cost, and its S, are made of.
-MOST_WORK, OVERHEAD = 3e7, 700
+PILOT_TRIALS = 200  # for each level, that tell how the trials are shared out
+PILOT_ROLE = 102  # of the seed of the pilot: a stream of its own
+# Steps of coupled paths, some 4 s; a step takes as long again for every NUMBERS that its cost, and its S, are made of.
+MOST_WORK, NUMBERS = 6e7, 60
 MOST_COORDINATES = 3  # of theta, and of D and S, whose order is shown
 STATEMENT = "order only, limit not independently validated"
 
@@ -83,11 +85,11 @@ def check(rungs: Ladder, request: Request, reason: str) -> Verdict:
     N = rungs.scenario.dimension
     functionals = of_triple(N) if rungs.adaptive else of_theta(N)
     rungs, count, cut = affordable(rungs, request.trials)
-    request.note(f"coupled levels: {count} pairs of paths at each of {len(rungs.steps)} step sizes")
-    levels = [1.0 / epsilon for epsilon in rungs.epsilons]
+    request.note(f"coupled levels: on average {count} pairs of paths at each of {len(rungs.steps)} step sizes")
     asked = [functional.f for functional in functionals]
     try:
-        found = coupled_together(rungs.at(0), rungs.sampler, asked, [rungs.horizon], levels, count, against="limit")
+        counts = [count] * len(rungs.steps) if request.trials else shared_out(rungs, asked, count, request.workers)
+        found = _coupled(rungs, asked, counts, rungs.scenario.seed, request.workers)
     except ValueError as error:
         raise ScenarioError([str(error)]) from error
     observables = [_observable(rungs, each.name, own) for each, own in zip(functionals, found, strict=True)]
@@ -112,6 +114,33 @@ def check(rungs: Ladder, request: Request, reason: str) -> Verdict:
     )
 
 
+def _coupled(
+    rungs: Ladder, asked: list[Callable[..., Any]], counts: list[int], seed: int, workers: int | None
+) -> list[Coupled]:
+    levels = [1.0 / epsilon for epsilon in rungs.epsilons]
+    at = [rungs.horizon]
+    return coupled(rungs.at(0), rungs.sampler, asked, at, levels, counts, against="limit", seed=seed, workers=workers)
+
+
+def shared_out(rungs: Ladder, asked: list[Callable[..., Any]], count: int, workers: int | None) -> list[int]:
+    """The trials of each level: together they take as many steps as ``count`` at each, and tell the order best.
+
+    The error is about b epsilon, so that a slope asks for the variance v of difference / epsilon, which a pilot estimates
+    from a seed of its own. Trials in proportion to sqrt(v / steps) make the sum of all v / trials smallest. Functions are
+    put on one scale by their mean v.
+    """
+    words = np.random.SeedSequence(rungs.scenario.seed, spawn_key=(PILOT_ROLE,)).generate_state(1, np.uint64)
+    pilot = min(PILOT_TRIALS, count)
+    found = _coupled(rungs, asked, [pilot] * len(rungs.steps), int(words[0] >> np.uint64(1)), workers)
+    v = np.array([each.variance[0] for each in found]) / np.square(rungs.epsilons)
+    size = v.mean(axis=1, keepdims=True)
+    v = (v / np.where(size > 0.0, size, 1.0)).mean(axis=0)
+    steps = np.asarray(rungs.steps, dtype=np.float64)
+    share = np.sqrt(np.maximum(v, v.max() / 100.0) / steps) if v.max() > 0.0 else np.ones(len(steps))
+    wanted = share * (count * steps.sum() / (share * steps).sum())
+    return [max(LEAST_TRIALS, int(each)) for each in wanted]
+
+
 def _width(slope: Order) -> float:
     return float("inf") if slope.high is None or slope.low is None else slope.high - slope.low
 
@@ -127,7 +156,7 @@ def affordable(rungs: Ladder, trials: int | None) -> tuple[Ladder, int, list[str
     each, levels = _numbers(rungs), len(rungs.steps)
     while True:
         steps = (1 + LIMIT_CELLS) * sum(rungs.steps[:levels])
-        count = int((MOST_WORK / steps - OVERHEAD) / (1.0 + each / NUMBERS))
+        count = int(MOST_WORK / steps / (1.0 + each / NUMBERS))
         if count >= LEAST_TRIALS or levels <= LEAST_RUNGS:
             break
         levels -= 1
@@ -135,7 +164,7 @@ def affordable(rungs: Ladder, trials: int | None) -> tuple[Ladder, int, list[str
     cut = []
     if count < TRIALS:
         cut.append(
-            f"the order rests on {count} pairs of paths at each step size, not {TRIALS}, because a pair takes {steps} steps: "
+            f"the order rests on about {count} pairs of paths a step size, not {TRIALS}, because a pair takes {steps} steps: "
             "ask for more with --trials"
         )
     if levels < len(rungs.steps):

@@ -1,19 +1,18 @@
-"""Simulate paths of one sampler at two step sizes that share their randomness (docs/mathematics, "Coupling").
+"""Draw the visits that paths at two step sizes share, and lay out the paths (docs/mathematics, "Coupling").
 
 The Brownian increment of a coarse step is the sum of those of the fine steps in it; so is, with its own scale, the gradient
-noise. The limit is run on fine cells, with the drift weighted by the time that the continuous chain spends in each mode.
+noise. The limit is run on fine cells, without gradient noise.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tracker.chain import dwell, embedded_law, next_mode
-from tracker.compiled import kernel
-from tracker.costs.base import hessian, observation_size
+from tracker.limits.coupled_kernel import Path
 from tracker.skew import pairs
 
 if TYPE_CHECKING:
@@ -22,23 +21,6 @@ if TYPE_CHECKING:
 
 
 FOREVER = 2**40  # steps of a visit that outlasts every horizon; sums of them stay whole numbers
-
-
-@kernel
-def cost_hessians(cost: Any, points: Array, out: Array) -> None:
-    """Write Hess c(., 0) at the rows of ``points`` (n, N) to ``out`` (n, N, N)."""
-    z = np.zeros(max(1, observation_size(cost)))
-    for k in range(points.shape[0]):
-        hessian(cost, points[k], z, out[k])
-
-
-@dataclass(frozen=True)
-class Adaptation:
-    """How S moves in Algorithm 1: kappa = skew_step / epsilon, and the bounds of S(i, j), i > j."""
-
-    kappa: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,103 +68,19 @@ def draw_visits(field: Field, trials: int, horizon: float, coarsest: float, rng:
             exponentials.append(rng.standard_exponential(trials))
 
 
-class Paths:
-    """All trials of one sampler at n steps per unit of time."""
-
-    def __init__(self, field: Field, adaptation: Adaptation | None, n: float, visits: Visits, theta: Array) -> None:
-        N = theta.shape[1]
-        self.field, self.adaptation, self.epsilon = field, adaptation, 1.0 / n
-        self.theta = theta.copy()
-        self.visit = np.zeros(len(theta), dtype=np.int64)
-        self.rows = np.arange(len(theta))
-        self.modes = visits.modes
-        self.S = np.broadcast_to(field.M - np.eye(N), (len(theta), N, N)).copy()
-        self.pairs = pairs(N)
-        self.D = np.zeros((len(theta), len(self.pairs), N))
-
-    @property
-    def mode(self) -> Integers:
-        """The mode of each trial now."""
-        return self.modes[self.rows, self.visit]
-
-    def add_gradient(self, mode: int, rows: Integers, weight: Array, g: Array, h: Array | None) -> None:
-        """Add the weighted gradient (and Hessian) of a mode to the rows of ``g`` (trials, N) and ``h``."""
-        at = self.theta[rows]
-        g[rows] += weight[:, None] * self.field.gradients(mode, at)
-        if h is not None:
-            out = np.empty((len(rows), at.shape[1], at.shape[1]))
-            cost_hessians(self.field.costs[mode], np.ascontiguousarray(at), out)
-            h[rows] += weight[:, None, None] * out
-
-    def move(self, g: Array, h: Array | None, brownian: Array) -> None:
-        """theta, D and S one step on; brownian : increments of sqrt(2 / beta) W, shape (trials, N)."""
-        drift = g + np.einsum("kab,kb->ka", self.S, g)
-        if h is not None and self.adaptation is not None:
-            gD = np.einsum("ka,kpa->kp", g, self.D)
-            hD = np.einsum("kab,kpb->kpa", h, self.D)
-            self.D -= self.epsilon * (hD + np.einsum("kab,kpb->kpa", self.S, hD))
-            for p, (i, j) in enumerate(self.pairs):
-                self.D[:, p, i] -= self.epsilon * g[:, j]
-                self.D[:, p, j] += self.epsilon * g[:, i]
-                s = self.S[:, i, j] - self.adaptation.kappa * self.epsilon * gD[:, p]
-                self.S[:, i, j] = np.clip(s, self.adaptation.low, self.adaptation.high)
-                self.S[:, j, i] = -self.S[:, i, j]
-        self.theta += brownian - self.epsilon * drift
-
-    def blank(self) -> tuple[Array, Array | None]:
-        """Zeros for a gradient, and for a Hessian where one is needed."""
-        N = self.theta.shape[1]
-        h = np.zeros((len(self.theta), N, N)) if self.adaptation is not None else None
-        return np.zeros_like(self.theta), h
-
-
-class SamplerPaths(Paths):
-    """The sampler itself: x_{k+1} after theta_{k+1}."""
-
-    def __init__(self, field: Field, adaptation: Adaptation | None, n: float, visits: Visits, theta: Array) -> None:
-        super().__init__(field, adaptation, n, visits, theta)
-        self.stops = stops(field, visits, field.alpha / field.epsilon / n)
-        self.k = 0
-
-    def step(self, brownian: Array, z: Array | None, factors: list[Array]) -> None:
-        """One step; z : standard normals for the gradient noise, shape (trials, N), or None."""
-        x = self.mode
-        g, h = self.blank()
-        for i in range(len(self.field.costs)):
-            rows = np.flatnonzero(x == i)
-            if len(rows):
-                self.add_gradient(i, rows, np.ones(len(rows)), g, h)
-                if z is not None and factors[i].shape[1]:
-                    g[rows] += z[rows, : factors[i].shape[1]] @ factors[i].T
-        self.move(g, h, brownian)
-        self.k += 1
-        self.visit += self.stops[self.rows, self.visit] <= self.k
-
-
-class LimitPaths(Paths):
-    """The switched diffusion on fine cells, without gradient noise."""
-
-    def __init__(self, field: Field, adaptation: Adaptation | None, n: float, visits: Visits, theta: Array) -> None:
-        super().__init__(field, adaptation, n, visits, theta)
-        self.ends = end_times(field, visits)
-        self.k = 0
-
-    def step(self, brownian: Array, z: Array | None, factors: list[Array]) -> None:  # noqa: ARG002
-        """One cell; z and factors are not used."""
-        now, stop = self.k * self.epsilon, (self.k + 1) * self.epsilon
-        g, h = self.blank()
-        rows = self.rows
-        start = np.full(len(rows), now)
-        while len(rows):
-            until = np.minimum(self.ends[rows, self.visit[rows]], stop)
-            weight = (until - start) / self.epsilon
-            x = self.modes[rows, self.visit[rows]]
-            for i in range(len(self.field.costs)):
-                chosen = np.flatnonzero(x == i)
-                if len(chosen):
-                    self.add_gradient(i, rows[chosen], weight[chosen], g, h)
-            left = until < stop
-            rows, start = rows[left], until[left]
-            self.visit[rows] += 1
-        self.move(g, h, brownian)
-        self.k += 1
+def paths_of(
+    field: Field, n: float, visits: Visits, theta: Array, factors: Array, *, limit: bool, tangent: bool
+) -> Path:
+    """All trials of the sampler, or of the limit, at n steps per unit of time, from ``theta`` (trials, N); D if ``tangent``."""
+    trials, N = theta.shape
+    ends = end_times(field, visits) * n if limit else stops(field, visits, field.alpha / field.epsilon / n)
+    return Path(
+        theta=theta.copy(),
+        S=np.broadcast_to(field.M - np.eye(N), (trials, N, N)).copy(),
+        D=np.zeros((trials, len(pairs(N)) if tangent else 0, N)),
+        visit=np.zeros(trials, dtype=np.int64),
+        modes=visits.modes,
+        ends=ends.astype(np.float64),
+        factors=factors[:, :, :0].copy() if limit else factors,
+        epsilon=1.0 / n,
+    )

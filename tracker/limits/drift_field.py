@@ -14,7 +14,7 @@ import numpy as np
 
 from tracker.chain import transition_matrix
 from tracker.compiled import kernel
-from tracker.costs.base import expected, expected_gradient
+from tracker.costs.base import expected, expected_gradient, hessian, observation_size
 from tracker.costs.facts import additive_noise
 from tracker.limits.scope import read_scenario
 
@@ -43,6 +43,14 @@ def cost_gradients(cost: Any, points: Array, out: Array) -> None:
     """Write grad C at the rows of ``points`` (n, N) to ``out`` (n, N)."""
     for k in range(points.shape[0]):
         expected_gradient(cost, points[k], out[k])
+
+
+@kernel
+def cost_hessians(cost: Any, points: Array, out: Array) -> None:
+    """Write Hess c(., 0) at the rows of ``points`` (n, N) to ``out`` (n, N, N)."""
+    z = np.zeros(max(1, observation_size(cost)))
+    for k in range(points.shape[0]):
+        hessian(cost, points[k], z, out[k])
 
 
 @dataclass(frozen=True, eq=False)

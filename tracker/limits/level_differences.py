@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from tracker.array_types import Array
@@ -44,11 +46,15 @@ class Coupled:
     gradient_noise: str
 
 
-def summarise(times: Array, levels: list[float], results: list[tuple[Array, ...]], trials: int, noise: str) -> Coupled:
+def summarise(times: Array, levels: list[float], results: list[tuple[Array, ...]], noise: str) -> Coupled:
     """Return the differences of one function from what each level left: values here and there, distances, mismatches."""
-    here = np.stack([r[0] for r in results], axis=1)
-    difference = here - np.stack([r[1] for r in results], axis=1)
-    mean, variance = difference.mean(axis=-1), difference.var(axis=-1, ddof=1)
+
+    def over_levels(take: Callable[[tuple[Array, ...]], Array]) -> Array:
+        return np.stack([take(level) for level in results], axis=1)
+
+    trials = np.array([level[0].shape[-1] for level in results])
+    mean = over_levels(lambda r: (r[0] - r[1]).mean(axis=-1))
+    variance = over_levels(lambda r: (r[0] - r[1]).var(axis=-1, ddof=1))
     stderr = np.sqrt(variance / trials)
     fits = [_slope(np.array(levels), mean[t], stderr[t]) for t in range(len(times))]
     return Coupled(
@@ -58,8 +64,8 @@ def summarise(times: Array, levels: list[float], results: list[tuple[Array, ...]
         stderr=stderr,
         variance=variance,
         interval=mean[..., None] + QUANTILE * stderr[..., None] * np.array([-1.0, 1.0]),
-        value=here.mean(axis=-1),
-        value_stderr=here.std(axis=-1, ddof=1) / np.sqrt(trials),
+        value=over_levels(lambda r: r[0].mean(axis=-1)),
+        value_stderr=over_levels(lambda r: r[0].std(axis=-1, ddof=1)) / np.sqrt(trials),
         slope=np.array([slope for slope, _ in fits]),
         slope_interval=np.array([[slope - QUANTILE * sd, slope + QUANTILE * sd] for slope, sd in fits]),
         distance=np.array([r[2].mean() for r in results]),
