@@ -6,7 +6,8 @@ What theory does not cover is refused by ``OutOfScope``, with a reason and an ad
 of the mode and are not normalised. Nothing here imports the simulation, so that theory and simulation can check each other.
 
 Quadratic costs, exact: ``moments``, ``algorithm_moments``, ``two_time``, ``leading_error``, ``stationary``, ``stability``,
-``best_step``, ``regimes``, ``skew_gain``, ``slow_skew_path``, ``occupation``, ``scaled_error``, ``wander``. Any cost: ``density`` and ``algorithm_density`` (N = 1, 2), ``coupled``
+``best_step``, ``best_skew``, ``regimes``, ``skew_gain``, ``slow_skew_path``, ``occupation``, ``scaled_error``, ``wander``. Any cost: ``density``
+and ``algorithm_density`` (N = 1, 2), ``first_passage`` (N = 1), ``spectrum`` and ``relative`` (N = 1, 2, or quadratic), ``escape``, ``coupled``
 (any N), ``adaptive_path`` (the triple theta, D, S at beta = inf). One mode alone: ``gibbs_marginal``,
 ``discretised_marginal``.
 """
@@ -20,9 +21,13 @@ from tracker.lazy_names import lazy_names
 if TYPE_CHECKING:
     from tracker.limits.adaptive_ode import adaptive_path
     from tracker.limits.best_constant_step import best_step
+    from tracker.limits.best_skew_matrix import best_skew
     from tracker.limits.coupled_levels import coupled
     from tracker.limits.density_solvers import algorithm_density, density
+    from tracker.limits.escape_rates import escape
     from tracker.limits.exact_moments import algorithm_moments, leading_error, moments, two_time
+    from tracker.limits.first_passages import first_passage
+    from tracker.limits.generator_spectrum import relative, spectrum
     from tracker.limits.gibbs_law import discretised_marginal, gibbs_marginal
     from tracker.limits.occupation_moments import occupation
     from tracker.limits.regime_limits import regimes
@@ -38,10 +43,14 @@ else:  # what a type checker must not see: it would take any name for granted
         {
             "adaptive_ode": ["adaptive_path"],
             "best_constant_step": ["best_step"],
+            "best_skew_matrix": ["best_skew"],
             "coupled_levels": ["coupled"],
             "density_solvers": ["algorithm_density", "density"],
+            "escape_rates": ["escape"],
             "exact_moments": ["algorithm_moments", "leading_error", "moments", "two_time"],
+            "first_passages": ["first_passage"],
             "gibbs_law": ["discretised_marginal", "gibbs_marginal"],
+            "generator_spectrum": ["relative", "spectrum"],
             "occupation_moments": ["occupation"],
             "regime_limits": ["regimes"],
             "scaled_errors": ["scaled_error"],
@@ -59,18 +68,23 @@ __all__ = [
     "adaptive_path",
     "algorithm_density",
     "algorithm_moments",
+    "best_skew",
     "best_step",
     "coupled",
     "density",
     "discretised_marginal",
+    "escape",
+    "first_passage",
     "gibbs_marginal",
     "leading_error",
     "moments",
     "occupation",
     "regimes",
+    "relative",
     "scaled_error",
     "skew_gain",
     "slow_skew_path",
+    "spectrum",
     "stability",
     "stationary",
     "two_time",

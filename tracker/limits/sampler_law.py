@@ -23,8 +23,8 @@ BAND, BAND_ENTRIES = 2048, 2_000_000  # columns of a kernel that are built at on
 MOST_ENTRIES = 60_000_000  # of the kernels of all modes together: 0.7 GB
 
 
-def noise_covariances(field: Field) -> list[Array]:
-    """V_i for each mode.
+def noise_covariances(field: Field, tool: str = "algorithm_density") -> list[Array]:
+    """V_i for each mode; ``tool`` is named where it is refused.
 
     Raises
     ------
@@ -36,15 +36,13 @@ def noise_covariances(field: Field) -> list[Array]:
         Sigma = field.gradient_covariance(i)
         if Sigma is None:
             raise OutOfScope(
-                f"algorithm_density: the gradient noise of mode {name!r} comes from data and is not a Gaussian of "
+                f"{tool}: the gradient noise of mode {name!r} comes from data and is not a Gaussian of "
                 "constant covariance",
                 "use coupled, or simulate with tracker.run",
             )
         V = 2 * field.epsilon / field.beta * np.eye(len(field.M)) + field.epsilon**2 * field.M @ Sigma @ field.M.T
         if not np.linalg.eigvalsh(V)[0] > 0.0:
-            raise OutOfScope(
-                f"algorithm_density: no noise in some direction in mode {name!r}, so no density", "use coupled"
-            )
+            raise OutOfScope(f"{tool}: no noise in some direction in mode {name!r}, so no density", "use coupled")
         found.append(V)
     return found
 

@@ -55,10 +55,13 @@ class Subject(NamedTuple):
     covariance: Array
 
 
-def read_scenario(scenario: Scenario, sampler: str, *, at_given_skew: bool = False, linear: bool = False) -> Subject:
+def read_scenario(
+    scenario: Scenario, sampler: str, *, at_given_skew: bool = False, linear: bool = False, without_skew: bool = False
+) -> Subject:
     """Return what theory is about.
 
     at_given_skew : S may move by its derivative, and is taken as it begins
+    without_skew : whoever asks has an S of their own, and S = 0 takes the place of the sampler's
     linear : any sampler will do whose step is linear; else it must be an Euler step of theta alone
 
     Raises
@@ -69,7 +72,9 @@ def read_scenario(scenario: Scenario, sampler: str, *, at_given_skew: bool = Fal
     for refusal in world_refusals(scenario):
         raise refusal
     keys = sampler_keys(scenario, sampler)
-    S, factor = _skew(scenario, keys, at_given_skew=at_given_skew, linear=linear), scenario.start_factor
+    _refuse_unknown_kind(scenario, keys, at_given_skew=at_given_skew, linear=linear)
+    S = np.zeros((scenario.dimension,) * 2) if without_skew else _skew(scenario, keys)
+    factor = scenario.start_factor
     X, chain = len(scenario.modes), scenario.chain
     return Subject(
         keys=keys,
@@ -121,7 +126,7 @@ def refuse_random_skew(keys: Any) -> None:
         raise OutOfScope(reason, "give a matrix (tracker.skew.tridiagonal makes one from its entries)", keys.name)
 
 
-def _skew(scenario: Scenario, keys: Any, *, at_given_skew: bool, linear: bool) -> Array:
+def _refuse_unknown_kind(scenario: Scenario, keys: Any, *, at_given_skew: bool, linear: bool) -> None:
     if keys.adapts and keys.skew_is != "moving":
         reason = f"theory needs a sampler that stays as it is, and {keys.kind} moves {keys.adapts}"
         raise OutOfScope(reason, "simulate it instead", keys.name)
@@ -137,6 +142,9 @@ def _skew(scenario: Scenario, keys: Any, *, at_given_skew: bool, linear: bool) -
         )
         reason = f"theory needs an S that stands still, and {keys.kind} moves it"
         raise OutOfScope(reason, advice if keys.tangent else "simulate it instead", keys.name)
+
+
+def _skew(scenario: Scenario, keys: Any) -> Array:
     refuse_random_skew(keys)
     S, bounds = skew_matrix(keys, scenario), getattr(keys, "skew_bounds", None)
     assert S is not None  # only a random one is not known

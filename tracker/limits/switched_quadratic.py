@@ -141,7 +141,9 @@ class SwitchedQuadratic:
         return steps
 
 
-def read_quadratic(scenario: Scenario, sampler: str, *, at_given_skew: bool = False) -> SwitchedQuadratic:
+def read_quadratic(
+    scenario: Scenario, sampler: str, *, at_given_skew: bool = False, without_skew: bool = False
+) -> SwitchedQuadratic:
     """Return the scenario as a ``SwitchedQuadratic``; see ``read_scenario``.
 
     Raises
@@ -149,7 +151,7 @@ def read_quadratic(scenario: Scenario, sampler: str, *, at_given_skew: bool = Fa
     OutOfScope
         Also where a cost is not quadratic.
     """
-    subject = read_scenario(scenario, sampler, at_given_skew=at_given_skew, linear=True)
+    subject = read_scenario(scenario, sampler, at_given_skew=at_given_skew, linear=True, without_skew=without_skew)
     costs = []
     for index, mode in enumerate(scenario.modes):
         cost = as_quadratic(mode.build())
