@@ -591,3 +591,23 @@ def test_jsonable_has_no_constants_that_json_lacks() -> None:
         "b": ["inf", "-inf"],
         "1": [2],
     }
+
+
+def test_commands_that_only_look_load_nothing_heavy(tmp_path: Path) -> None:
+    """Control: a run loads numba."""
+    tell = "import sys; import tracker.cli\ntry: tracker.cli.app()\nexcept SystemExit: pass\n"
+    tell += "print([name for name in ('numba', 'scipy', 'xarray') if name in sys.modules], file=sys.stderr)"
+    place = tmp_path / "run"
+    file = str(ROOT / "scenarios" / "example_a.toml")
+    loaded = {}
+    for words in (
+        ["run", file, "--set", "trials=2", "--set", "steps=8", "--no-report", "--quiet", "--out", str(place)],
+        ["status", str(place)],
+        ["list"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", tell, *words], capture_output=True, text=True, check=True, timeout=300, cwd=ROOT
+        )
+        loaded[words[0]] = done.stderr.splitlines()[-1]
+    assert "numba" in loaded["run"]
+    assert loaded["status"] == loaded["list"] == "[]"

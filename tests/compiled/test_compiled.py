@@ -17,6 +17,7 @@ from worlds import ROOT, SCENARIOS
 import tracker
 from tracker.compiled import borrow, borrowed_arrays, disjoint, helper, helper_parts, implementation_hash, kernel
 from tracker.compiled.fingerprint import code_hash
+from tracker.compiled.numba_loading import load_numba
 from tracker.costs import base
 from tracker.costs.mixture.likelihood import _surprises
 from tracker.engine.ledger import Layout
@@ -188,6 +189,7 @@ def test_whatever_becomes_of_numba_the_numbers_are_the_same():
 
 def test_a_numba_that_makes_no_parts_compiles_helpers_its_own_way(monkeypatch):
     """Control: without the trial the same helper is not compiled at all."""
+    load_numba()  # declares what was marked before
     assert helper_parts.works()
     monkeypatch.setattr(helper_parts.PartLibrary, "finalize", None)
     helper_parts.works.cache_clear()
@@ -209,6 +211,7 @@ def by_parts(x):
 
 def test_arrays_keep_their_counts_where_numba_cannot_drop_them(monkeypatch):
     """At the first use too. Control: the place that fails is the one that is used."""
+    load_numba()  # declares what was marked before
     tried = []
     monkeypatch.setattr(borrowed_arrays, "without_counts", lambda *args: tried.append(args) or cause())
     assert numba.njit(lambda x: borrow((x, x))[1][0])(np.array([3.0])) == 3.0

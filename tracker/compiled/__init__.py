@@ -1,7 +1,7 @@
 """Mark plain Python functions that numba may compile: `generic`, `helper` and `kernel`.
 
-This room is the only one that imports numba. Everything marked here stays an ordinary function that runs, and can be
-debugged, in the interpreter.
+This room is the only one that imports numba, and it does so when the first kernel is called. Everything marked here stays
+an ordinary function that runs, and can be debugged, in the interpreter.
 
 - ``generic`` functions have one implementation per type of their first argument, a ``NamedTuple`` of parameters.
   The type chooses the implementation in the interpreter and in compiled code alike. ``generic_with_default``: the body of
@@ -22,15 +22,13 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
-import numba
 import numpy as np
-from numba.extending import register_jitable
 
 from tracker.compiled.borrowed_arrays import borrow
 from tracker.compiled.caching import cache_folder, source_fingerprint
 from tracker.compiled.generics import from_outside, generic, generic_with_default, implementation_hash, kinds_in
 from tracker.compiled.lane_choices import any_of, where
-from tracker.compiled.numba_cache import checked_cache
+from tracker.compiled.numba_loading import load_numba, with_numba
 from tracker.compiled.numba_options import OPTIONS, helper_options
 from tracker.compiled.packed_tuples import Packed, pack, rebuild
 
@@ -66,14 +64,33 @@ R = TypeVar("R")
 
 READ_ONLY = "Cannot modify readonly array"  # numba's words
 
-literal_unroll = numba.literal_unroll
-
 _compiling_lock = threading.Lock()
+
+
+def literal_unroll(items: Any) -> Any:
+    """Loop over a tuple of several types; in compiled code numba's own, which it knows by being that very function."""
+    return items
+
+
+def _declare_rebuild() -> None:
+    import tracker.compiled.rebuilding  # noqa: F401  (it tells numba of ``rebuild``)
+
+
+with_numba(_declare_rebuild)
+
+
+def _with_numbas_unroll(function: Callable[P, R]) -> Callable[P, R]:
+    names = function.__globals__
+    if names is not globals() and names.get("literal_unroll") is literal_unroll:
+        from numba import literal_unroll as of_numba
+
+        names["literal_unroll"] = of_numba
+    return function
 
 
 def helper(function: Callable[P, R]) -> Callable[P, R]:
     """Let kernels call a plain function."""
-    return register_jitable(**helper_options())(function)  # type: ignore[no-any-return]
+    return _declared(function)
 
 
 def disjoint(function: Callable[P, R]) -> Callable[P, R]:
@@ -81,12 +98,22 @@ def disjoint(function: Callable[P, R]) -> Callable[P, R]:
 
     The compiler then keeps their elements in registers; where the promise is broken, the numbers are wrong.
     """
-    return register_jitable(**helper_options(disjoint=True))(function)  # type: ignore[no-any-return]
+    return _declared(function, disjoint=True)
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """Let kernels call a small function at no cost: its code goes where it is called."""
-    return register_jitable(**helper_options(inlined=True))(function)  # type: ignore[no-any-return]
+    return _declared(function, inlined=True)
+
+
+def _declared(function: Callable[P, R], **options: bool) -> Callable[P, R]:
+    def declare() -> None:
+        from numba.extending import register_jitable
+
+        register_jitable(**helper_options(**options))(_with_numbas_unroll(function))
+
+    with_numba(declare)
+    return function
 
 
 @inlined
@@ -118,8 +145,8 @@ class Kernel(Generic[P, R]):
         """Run the compiled function, compiling it for these types of arguments if need be."""
         try:
             return self._dispatcher(args)(*args, **kwargs)  # type: ignore[no-any-return]
-        except numba.TypingError as error:
-            if READ_ONLY not in str(error):
+        except Exception as error:
+            if type(error).__name__ != "TypingError" or READ_ONLY not in str(error):
                 raise
         raise TypeError("a cost must not write to its own arrays: all threads share them")
 
@@ -140,7 +167,7 @@ class Kernel(Generic[P, R]):
     def _without_cache(self, kinds: tuple[type, ...]) -> Any:
         with _compiling_lock:
             if kinds not in self._fresh:
-                self._fresh[kinds] = numba.njit(nogil=True, **OPTIONS)(self.interpreted)
+                self._fresh[kinds] = _dispatcher_of(self.interpreted)
             return self._fresh[kinds]
 
 
@@ -149,11 +176,20 @@ def kernel(function: Callable[P, R]) -> Kernel[P, R]:
     return Kernel(function)
 
 
+def _dispatcher_of(function: Callable[..., Any]) -> Any:
+    load_numba()
+    from numba import njit
+
+    return njit(nogil=True, **OPTIONS)(_with_numbas_unroll(function))
+
+
 def _with_cache(function: Callable[..., Any]) -> Any:
+    from tracker.compiled.numba_cache import checked_cache
+
     folder = cache_folder()
     cache = None if folder is None else checked_cache(function, folder)
     if cache is None:
         return None
-    dispatcher = numba.njit(nogil=True, **OPTIONS)(function)
+    dispatcher = _dispatcher_of(function)
     dispatcher._cache = cache  # noqa: SLF001  (what numba's enable_caching sets)
     return dispatcher

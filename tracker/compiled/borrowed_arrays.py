@@ -5,8 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from numba.extending import lower_builtin, register_jitable, type_callable
-
+from tracker.compiled.numba_loading import with_numba
 from tracker.compiled.numba_options import PLAIN
 
 if TYPE_CHECKING:
@@ -43,6 +42,7 @@ def without_counts(context: Any, builder: Any, kind: Any, item: Any) -> Any:
 def _register_without_counts() -> None:
     from numba.core import types
     from numba.core.imputils import impl_ret_borrowed
+    from numba.extending import lower_builtin, type_callable
 
     @lower_builtin(borrow, types.Any)  # type: ignore[untyped-decorator]
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -61,7 +61,9 @@ def _register() -> None:
         with suppress(Exception):  # whatever has moved in numba
             _register_without_counts()
             return
+    from numba.extending import register_jitable
+
     register_jitable(borrow)
 
 
-_register()
+with_numba(_register)

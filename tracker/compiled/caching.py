@@ -9,10 +9,9 @@ import shutil
 import time
 import warnings
 from functools import lru_cache
+from importlib import metadata
 from pathlib import Path
 
-import llvmlite
-import numba
 import numpy as np
 from platformdirs import user_cache_dir
 
@@ -67,9 +66,14 @@ def warn_once(line: str) -> None:
         warnings.warn(line, CacheWarning, stacklevel=2)
 
 
+@lru_cache(maxsize=1)
 def source_fingerprint() -> str:
-    """Hash everything that decides what machine code comes out: our sources, the compiler and its settings."""
-    digest = hashlib.sha256(repr((numba.__version__, llvmlite.__version__, np.__version__)).encode())
+    """Hash everything that decides what machine code comes out: our sources, the compiler and its settings.
+
+    Once in a process: what it has imported is what it compiles.
+    """
+    compiler = (metadata.version("numba"), metadata.version("llvmlite"), np.__version__)
+    digest = hashlib.sha256(repr(compiler).encode())
     digest.update(repr(sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))).encode())
     for path in sorted([*PACKAGE.rglob("*.py"), PACKAGE / "ziggurat.txt"]):
         name = path.relative_to(PACKAGE)

@@ -6,9 +6,8 @@ import inspect
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
-from numba.extending import overload
-
 from tracker.compiled.fingerprint import PACKAGE, code_hash, content_hash
+from tracker.compiled.numba_loading import with_numba
 from tracker.compiled.numba_options import helper_options
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ class GenericFunction(Generic[P, R]):
         self.__signature__ = inspect.signature(declaration)
         self._implementations: dict[type, Callable[..., R]] = {}
         self._compiled_for: set[type] = set()
-        self._compile()
+        with_numba(self._compile)
         _generics.append(self)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -78,6 +77,8 @@ class GenericFunction(Generic[P, R]):
         return any(base in self._implementations for base in kind.__mro__)
 
     def _compile(self) -> None:
+        from numba.extending import overload
+
         def choose(*arguments: Any) -> Callable[..., R]:
             kind = getattr(arguments[0], "instance_class", object)
             self._compiled_for.add(kind)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.extending import register_jitable
-
+from tracker.compiled.numba_loading import with_numba
 from tracker.compiled.numba_options import helper_options
 
 
@@ -23,5 +22,11 @@ def any_of(condition: Any) -> Any:
     return condition
 
 
-for _choice in (where, any_of):
-    register_jitable(**helper_options(inlined=True))(_choice)
+def _declare() -> None:
+    from numba.extending import register_jitable
+
+    for choice in (where, any_of):
+        register_jitable(**helper_options(inlined=True))(choice)
+
+
+with_numba(_declare)

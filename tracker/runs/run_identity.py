@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
+from functools import lru_cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,12 @@ def data_files(scenario: Scenario) -> Mapping[str, bytes]:
 
 def versions(plugins: Iterable[str] = ()) -> dict[str, str]:
     """Return the versions of what computes: of the program, and of the packages that it takes costs and samplers from."""
-    own = {"tracker": __version__, **{package: metadata.version(package) for package in PACKAGES}}
-    return own | {f"{PLUGIN_PREFIX}{package}": _installed(package) for package in plugins}
+    return dict(_own_versions()) | {f"{PLUGIN_PREFIX}{package}": _installed(package) for package in plugins}
+
+
+@lru_cache(maxsize=1)
+def _own_versions() -> tuple[tuple[str, str], ...]:
+    return (("tracker", __version__), *((package, metadata.version(package)) for package in PACKAGES))
 
 
 def _installed(package: str) -> str:
