@@ -29,16 +29,9 @@ ones alone is biased towards short visits (docs/mathematics, "Estimating the cha
 
 from __future__ import annotations
 
-from tracker.chain.dwell_times import (
-    DwellCounts,
-    Estimate,
-    HazardTest,
-    age_edges,
-    count_dwells,
-    estimate,
-    hazard_test,
-    rate_test,
-)
+from tracker.chain.dwell_counts import DwellCounts, age_edges, count_dwells, counts_of
+from tracker.chain.dwell_laws import BILLIONTHS, DwellLaw, fixed_lengths, hazard, staged_generator, survival
+from tracker.chain.dwell_times import Estimate, HazardTest, estimate, hazard_test, rate_test
 from tracker.chain.generator import (
     NEVER,
     dwell,
@@ -53,22 +46,29 @@ from tracker.chain.generator import (
 )
 
 __all__ = [
+    "BILLIONTHS",
     "NEVER",
     "DwellCounts",
+    "DwellLaw",
     "Estimate",
     "HazardTest",
     "age_edges",
     "count_dwells",
+    "counts_of",
     "dwell",
     "embedded_law",
     "estimate",
     "exit_probability",
+    "fixed_lengths",
+    "hazard",
     "hazard_test",
     "is_irreducible",
     "next_mode",
     "problems",
     "rate_test",
+    "staged_generator",
     "stationary_law",
+    "survival",
     "transition_matrix",
     "validate",
 ]

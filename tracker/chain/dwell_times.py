@@ -1,4 +1,4 @@
-"""Count the visits of a path, estimate Q from them with intervals, and test the geometric law of dwells."""
+"""Estimate Q from the visits of a path with intervals, and test the law of dwells."""
 
 from __future__ import annotations
 
@@ -7,143 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tracker.array_types import Array, Booleans, Integers
+from tracker.array_types import Array, Integers
+from tracker.chain.dwell_counts import DwellCounts
+from tracker.chain.dwell_laws import BILLIONTHS
 
 FEWEST_EXPECTED = 5.0  # per bin of the hazard test, for its chi-squared law
-
-
-def age_edges(a: ArrayLike) -> Integers:
-    """First age of each bin of dwell ages, shape (B,); the last bin is open.
-
-    Ages 1 to 4 stand alone, where a dwell that is off by one shows; then bins double
-    until 16 times the longest mean dwell. They depend on `a` alone, so that counts of
-    different blocks and trials add up.
-
-    >>> from tracker import chain
-    >>> chain.age_edges([0.5])
-    array([ 1,  2,  3,  4,  5,  9, 17, 33])
-    """
-    exits = np.asarray(a, dtype=np.float64)
-    if not np.any(exits > 0.0):
-        return np.array([1], dtype=np.int64)
-    oldest = min(16.0 / float(exits[exits > 0.0].min()), 2.0**62)
-    doublings = range(2, max(3, int(oldest).bit_length()))
-    return np.array([1, 2, 3, 4, *(2**n + 1 for n in doublings)], dtype=np.int64)
-
-
-@dataclass(frozen=True, eq=False)
-class DwellCounts:
-    """Sufficient counts of the visits of a path; they add up over blocks and trials.
-
-    Leading axes (trials) are allowed in front of every shape but that of `edges`.
-
-    Attributes
-    ----------
-    edges : ndarray of int64, shape (B,)
-        `age_edges`.
-    jumps : ndarray of int64, shape (X, X)
-        Jumps i -> j made by the chain.
-    censored : ndarray of int64, shape (X,)
-        Visits whose end was not seen.
-    exits, at_risk : ndarray of int64, shape (X, B)
-        Visits of mode i that ended at an age in the bin, and steps taken at such ages.
-    """
-
-    edges: Integers
-    jumps: Integers
-    censored: Integers
-    exits: Integers
-    at_risk: Integers
-
-    @property
-    def steps(self) -> Integers:
-        """n_i, shape (X,): transitions made by the chain from i, stays included."""
-        return np.asarray(self.at_risk.sum(axis=-1))
-
-    @property
-    def completed(self) -> Integers:
-        """Visits that the chain ended, shape (X,)."""
-        return np.asarray(self.jumps.sum(axis=-1))
-
-    def __add__(self, other: DwellCounts) -> DwellCounts:
-        if not np.array_equal(self.edges, other.edges):
-            raise ValueError(f"age bins differ: {self.edges} and {other.edges}")
-        return DwellCounts(
-            self.edges,
-            self.jumps + other.jumps,
-            self.censored + other.censored,
-            self.exits + other.exits,
-            self.at_risk + other.at_risk,
-        )
-
-    def pooled(self) -> DwellCounts:
-        """The sum over a leading axis of trials."""
-        return DwellCounts(
-            self.edges,
-            self.jumps.sum(axis=0),
-            self.censored.sum(axis=0),
-            self.exits.sum(axis=0),
-            self.at_risk.sum(axis=0),
-        )
-
-
-def count_dwells(
-    mode: Integers,
-    length: Integers,
-    completed: Booleans,
-    target: Integers,
-    edges: Integers,
-    modes: int,
-    trial: Integers | None = None,
-    trials: int = 1,
-) -> DwellCounts:
-    """Count S visits.
-
-    Parameters
-    ----------
-    mode, length, target : ndarray of int64, shape (S,)
-        Where, for how many steps, and where to. `target` is read where `completed`.
-        A visit of no step (overruled at once) tells nothing and is left out.
-    completed : ndarray of bool, shape (S,)
-        Whether the chain ended the visit: l steps are then l transitions, the last of
-        them the exit. A censored visit is known for its l - 1 stays only.
-    edges : ndarray of int64, shape (B,)
-    modes : int
-        X.
-    trial : ndarray of int64, shape (S,), optional
-        Gives all counts a leading axis of size `trials`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tracker import chain
-    >>> visits = np.array([0, 1]), np.array([3, 5]), np.array([True, False]), np.array([1, -1])
-    >>> chain.count_dwells(*visits, chain.age_edges([0.2]), modes=2).jumps.tolist()
-    [[0, 1], [0, 0]]
-    """
-    seen = length - ~completed
-    owner = mode if trial is None else trial * modes + mode
-    shape = (modes,) if trial is None else (trials, modes)
-    size, bins = int(np.prod(shape)), len(edges)
-
-    def tally(key: Integers, width: int) -> Integers:
-        return np.bincount(key, minlength=size * width).astype(np.int64)
-
-    some = seen > 0
-    bin_ = np.searchsorted(edges, seen[some], side="right") - 1
-    cell = owner[some] * bins + bin_
-    reached = tally(cell, bins).reshape(size, bins)
-    beyond = reached[:, ::-1].cumsum(axis=1)[:, ::-1] - reached
-    within = np.bincount(cell, seen[some] - edges[bin_] + 1, minlength=size * bins)
-    at_risk = within.astype(np.int64).reshape(size, bins)
-    at_risk[:, :-1] += beyond[:, :-1] * np.diff(edges)
-    return DwellCounts(
-        edges=edges,
-        jumps=tally((owner * modes + target)[completed], modes).reshape(*shape, modes),
-        censored=tally(owner[~completed & (length > 0)], 1).reshape(shape),
-        exits=tally(cell[completed[some]], bins).reshape(*shape, bins),
-        at_risk=at_risk.reshape(*shape, bins),
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +23,8 @@ class Estimate:
     Q_hat, stderr : ndarray, shape (X, X)
         Delta method, sqrt(P (1 - P) / n_i) / alpha.
     low, high : ndarray, shape (X, X)
-        Clopper-Pearson intervals: rare jumps are no Gaussian matter.
+        Clopper-Pearson intervals: rare jumps are no Gaussian matter. (Gaussian ones where the chance to leave depends on
+        the age: visits are then more regular than a binomial law.)
     exit_low, exit_high : ndarray, shape (X,)
         The same of |q_ii|.
     mean_dwell : ndarray, shape (X,)
@@ -171,8 +40,11 @@ class Estimate:
     mean_dwell: Array
 
 
-def estimate(counts: DwellCounts, alpha: float, confidence: float = 0.95) -> Estimate:
+def estimate(counts: DwellCounts, alpha: float, confidence: float = 0.95, leaving: ArrayLike | None = None) -> Estimate:
     """Estimate Q from the counts of a path, with intervals.
+
+    ``leaving`` (X,), the chances a_i, is needed where the chance to leave depends on the age. There n_i is the number of steps
+    in which a geometric law would expect as many exits as were expected: E_i / a_i.
 
     >>> import numpy as np
     >>> from tracker import chain
@@ -181,7 +53,7 @@ def estimate(counts: DwellCounts, alpha: float, confidence: float = 0.95) -> Est
     >>> chain.estimate(counts, alpha=0.5).Q_hat[0]  # one exit in four steps
     array([-0.5,  0.5])
     """
-    n, exits = counts.steps, counts.completed
+    n, exits = _steps_at_mean_chance(counts, leaving), counts.completed
     with np.errstate(divide="ignore", invalid="ignore"):
         p = counts.jumps / n[..., None]
         p_exit = exits / n
@@ -190,7 +62,12 @@ def estimate(counts: DwellCounts, alpha: float, confidence: float = 0.95) -> Est
     p += np.eye(p.shape[-1]) * p_exit[..., None]  # jumps has a zero diagonal
     stderr = np.sqrt(p * (1.0 - p) / np.maximum(n, 1)[..., None]) / alpha
     diagonal = np.eye(p.shape[-1], dtype=bool)
-    low, high = _clopper_pearson(np.where(diagonal, exits[..., None], counts.jumps), n[..., None], confidence)
+    jumps = np.where(diagonal, exits[..., None], counts.jumps)
+    if counts.expected is None:
+        low, high = _clopper_pearson(jumps, n[..., None], confidence)
+    else:
+        low, high, stderr = _by_variance(jumps, exits, counts.expected, n, confidence)
+        stderr = stderr / alpha
     return Estimate(
         Q_hat=sign * p / alpha,
         stderr=stderr,
@@ -202,7 +79,32 @@ def estimate(counts: DwellCounts, alpha: float, confidence: float = 0.95) -> Est
     )
 
 
-def _clopper_pearson(count: Integers, n: Integers, confidence: float) -> tuple[Array, Array]:
+def _steps_at_mean_chance(counts: DwellCounts, leaving: ArrayLike | None) -> Array:
+    """n_i, shape (X,)."""
+    if counts.expected is None:
+        return np.asarray(counts.steps)
+    if leaving is None:
+        raise ValueError("leaving: the chance to leave depends on the age, and its mean must be given")
+    a = np.asarray(leaving, dtype=np.float64)
+    expected = counts.expected[..., 0].sum(axis=-1) / BILLIONTHS
+    return np.asarray(np.divide(expected, a, out=np.zeros_like(expected), where=a > 0.0))
+
+
+def _by_variance(
+    jumps: Integers, exits: Integers, expected: Integers, n: Array, confidence: float
+) -> tuple[Array, Array, Array]:
+    """Interval and standard error of jumps / n: the exits have the variance V, and each goes to j with a probability."""
+    from scipy.special import ndtri
+
+    V = expected[..., 1].sum(axis=-1)[..., None] / BILLIONTHS
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = jumps / exits[..., None]
+        found, spread = jumps / n[..., None], np.sqrt(jumps * (1.0 - share) + share**2 * V) / n[..., None]
+    reach = ndtri((1.0 + confidence) / 2.0)
+    return np.maximum(found - reach * spread, 0.0), found + reach * spread, spread
+
+
+def _clopper_pearson(count: Integers, n: Array | Integers, confidence: float) -> tuple[Array, Array]:
     """Interval of a probability after `count` successes in n trials; nan for n = 0."""
     from scipy.special import betaincinv
 
@@ -216,7 +118,9 @@ def _clopper_pearson(count: Integers, n: Integers, confidence: float) -> tuple[A
 def rate_test(counts: DwellCounts, a: ArrayLike) -> Array:
     """Does the chain leave each mode as often as the exit probabilities `a` say? p-values, shape (X,), nan without data.
 
-    Two-sided binomial test of the exits among all steps; the hazard test with an estimated chance sees ages only.
+    Two-sided binomial test of the exits among all steps; the hazard test with an estimated chance sees ages only. Where the
+    chance to leave depends on the age, exits less their expectation, over their standard deviation, is nearly normal; nan
+    where fewer than 5 are expected, or nothing is left to chance.
 
     >>> import numpy as np
     >>> from tracker import chain
@@ -225,8 +129,13 @@ def rate_test(counts: DwellCounts, a: ArrayLike) -> Array:
     >>> chain.rate_test(counts, [0.25, 0.25]).round(3)
     array([1.   , 0.633])
     """
-    from scipy.special import betainc, betaincc
+    from scipy.special import betainc, betaincc, ndtr
 
+    if counts.expected is not None:
+        E, V = np.moveaxis(counts.expected.sum(axis=-2) / BILLIONTHS, -1, 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = (counts.completed - E) / np.sqrt(V)
+        return np.where((E >= FEWEST_EXPECTED) & (V > 0.0), 2.0 * ndtr(-np.abs(z)), np.nan)
     n, exits, chance = counts.steps, counts.completed, np.asarray(a, dtype=np.float64)
     at_least = np.where(exits > 0, betainc(np.maximum(exits, 1), n - exits + 1, chance), 1.0)
     at_most = np.where(exits < n, betaincc(exits + 1, np.maximum(n - exits, 1), chance), 1.0)
@@ -243,10 +152,12 @@ class HazardTest:
 
 
 def hazard_test(counts: DwellCounts, a: ArrayLike | None = None) -> HazardTest:
-    """Is the chance to leave a mode the same at every age of the visit?
+    """Is the chance to leave a mode at every age of the visit what the law says?
 
     With d exits among r steps at the ages of a bin, sum (d - a r)^2 / (a r (1 - a)) is
-    chi-squared on as many degrees of freedom as bins, less one if a is estimated.
+    chi-squared on as many degrees of freedom as bins, less one if a is estimated. Where the
+    chance depends on the age, a r and a r (1 - a) are the expectation and variance that were
+    counted, times the estimated quotient of exits and their expectation.
 
     Parameters
     ----------
@@ -268,6 +179,8 @@ def hazard_test(counts: DwellCounts, a: ArrayLike | None = None) -> HazardTest:
     """
     from scipy.special import chdtrc
 
+    if counts.expected is not None:
+        return _hazard_test_by_age(counts, counts.expected)
     modes = len(counts.steps)
     mean = counts.completed / np.maximum(counts.steps, 1)
     chance = mean if a is None else np.asarray(a, dtype=np.float64)
@@ -281,6 +194,23 @@ def hazard_test(counts: DwellCounts, a: ArrayLike | None = None) -> HazardTest:
             variance = chance[i] * (1.0 - chance[i]) * r
             statistic[i] = np.sum((d - chance[i] * r) ** 2 / variance)
             df[i] = len(first) - (a is None)
+    p_value = np.where(df > 0, chdtrc(np.maximum(df, 1), statistic), np.nan)
+    return HazardTest(statistic, df, p_value)
+
+
+def _hazard_test_by_age(counts: DwellCounts, expected: Integers) -> HazardTest:
+    from scipy.special import chdtrc
+
+    modes = len(counts.steps)
+    statistic, df = np.zeros(modes), np.zeros(modes, dtype=np.int64)
+    for i in range(modes):
+        E, V = expected[i].T / BILLIONTHS
+        quotient = counts.completed[i] / E.sum() if E.sum() > 0.0 else 0.0
+        first = _merge(quotient * V)
+        if len(first) > 1:
+            d, e, v = (np.add.reduceat(one, first) for one in (counts.exits[i], E, V))
+            statistic[i] = np.sum((d - quotient * e) ** 2 / (quotient * v))
+            df[i] = len(first) - 1
     p_value = np.where(df > 0, chdtrc(np.maximum(df, 1), statistic), np.nan)
     return HazardTest(statistic, df, p_value)
 

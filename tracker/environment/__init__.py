@@ -19,13 +19,29 @@ Counting. The transition into a step with a forced switch to another mode was no
 chain's: the visit before it is censored, even if the chain jumped at that very step.
 (Counting the jumps but not the stays of such steps would bias the estimate of Q.)
 
+Stages (an Erlang law) are not events: a visit is entered once and left once. The age of
+a visit that is going on at step 0 is not known, so under any law but the geometric it is
+not counted; a forced switch begins a visit anew.
+
 The path of a trial is a pure function of (plan, seed, trial): each visit takes one pair
 (u, v) of the trial's own stream, u to choose the mode and -log(1 - v) its dwell.
 """
 
 from __future__ import annotations
 
+from tracker.chain import DwellLaw
+from tracker.environment.landscape_drift import DriftLaw, recorded_shifts
 from tracker.environment.plan import Outage, Plan, Switch
 from tracker.environment.timeline import Environment, Timeline, dwell_ages
 
-__all__ = ["Environment", "Outage", "Plan", "Switch", "Timeline", "dwell_ages"]
+__all__ = [
+    "DriftLaw",
+    "DwellLaw",
+    "Environment",
+    "Outage",
+    "Plan",
+    "Switch",
+    "Timeline",
+    "dwell_ages",
+    "recorded_shifts",
+]

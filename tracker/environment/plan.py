@@ -9,6 +9,7 @@ import numpy as np
 
 from tracker import chain
 from tracker.array_types import Array
+from tracker.environment.landscape_drift import DriftLaw
 
 
 class Switch(NamedTuple):
@@ -35,6 +36,12 @@ class Plan:
         Law of x_0; a certainty where there is no chain.
     Q, alpha : ndarray, shape (X, X), and float, or None
         The hidden chain.
+    law : chain.DwellLaw
+        Of its visits.
+    aged : bool
+        Whether the first visit is already going on, at an age that is drawn.
+    drift : DriftLaw or None
+        Of all landscapes together.
     switches : tuple of (step, mode)
         The schedule, in place of the chain, by increasing step.
     interventions : tuple of Switch and Outage
@@ -44,8 +51,26 @@ class Plan:
     initial: Array
     Q: Array | None = None
     alpha: float | None = None
+    law: chain.DwellLaw = chain.DwellLaw()  # noqa: RUF009  (a tuple of numbers)
+    aged: bool = False
+    drift: DriftLaw | None = None
     switches: tuple[tuple[int, int], ...] = ()
     interventions: tuple[Switch | Outage, ...] = ()
+
+    @property
+    def transition(self) -> Array | None:
+        """The transition matrix of the chain's states, shape (S, S), stage by stage within each mode; None without a chain."""
+        if self.Q is None or self.alpha is None:
+            return None
+        return np.asarray(
+            np.eye(self.modes * self.law.shape) + self.alpha * chain.staged_generator(self.Q, self.law.shape)
+        )
+
+    @property
+    def initial_states(self) -> Array:
+        """The law of the first state, shape (S,): all stages last equally long, and a stay that begins is in its first."""
+        stages = self.law.shape
+        return np.kron(self.initial, np.full(stages, 1.0 / stages) if self.aged else np.eye(stages)[0])
 
     def __post_init__(self) -> None:
         self._check_chain()

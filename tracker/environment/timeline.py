@@ -8,10 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from tracker import chain
-from tracker.array_types import Booleans, Integers
+from tracker.array_types import Array, Booleans, Integers
 from tracker.environment.hidden_chains import HiddenChains
+from tracker.environment.landscape_drift import LandscapeDrift
 from tracker.environment.plan import Plan, Switch
 from tracker.environment.simpy_processes import World
+
+STILL = np.zeros((1, 0, 0))  # the shift of a landscape that does not drift
 
 
 class Timeline(NamedTuple):
@@ -28,6 +31,8 @@ class Timeline(NamedTuple):
         Step of the switch that brought the mode; -1 before the trial's first switch.
     live : ndarray of bool, shape (S,)
         False inside an outage.
+    shift : ndarray, shape (T, stop - start + 1, N), or (1, 0, 0) without drift
+        d_k at the steps start, ..., stop.
     """
 
     start: int
@@ -37,6 +42,7 @@ class Timeline(NamedTuple):
     end: Integers
     since: Integers
     live: Booleans
+    shift: Array = STILL
 
 
 def dwell_ages(plan: Plan) -> Integers:
@@ -63,17 +69,20 @@ class Environment:
         # Without chance nothing is drawn, and all trials share one path.
         mode, chains = np.array([np.argmax(plan.initial)], dtype=np.int64), None
         if plan.Q is not None and plan.alpha is not None and plan.modes > 1:
-            chains = HiddenChains(plan.Q, plan.alpha, plan.initial, seed, trials)
+            chains = HiddenChains(plan.Q, plan.alpha, plan.initial, seed, trials, plan.law, aged=plan.aged)
             mode = chains.mode
         paths, self._by_chance = len(mode), chains is not None
         self._stop, self._closed = 0, False
         self._mode = mode.copy()  # of the visits that go on ...
         self._entered = np.zeros(paths, dtype=np.int64)  # ... and when they began
+        # the age of a visit that was going on at step 0 is not known, and counts only where it does not matter
+        self._whole = np.full(paths, not plan.aged or plan.law.is_geometric)
         self._since = np.full(paths, -1, dtype=np.int64)
         self._changes = np.zeros(paths, dtype=np.int64)
         self._edges = dwell_ages(plan)
         nothing = np.zeros(0, dtype=np.int64)
         self._counts = self._count(nothing, nothing, nothing, nothing > 0, nothing)
+        self._drift = LandscapeDrift(plan.drift, seed, trials) if plan.drift is not None else None
         self._world: World | None = None
         if self._by_chance or plan.switches or plan.interventions:
             self._world = World(plan, mode, chains)
@@ -93,7 +102,8 @@ class Environment:
     def counts(self) -> chain.DwellCounts:
         """Visits of the chain, with a leading axis of T trials; those that go on are in after `close`."""
         c = self._counts
-        return chain.DwellCounts(c.edges, *map(self._for_trials, (c.jumps, c.censored, c.exits, c.at_risk)))
+        parts = (c.jumps, c.censored, c.exits, c.at_risk, *(() if c.expected is None else (c.expected,)))
+        return chain.DwellCounts(c.edges, *map(self._for_trials, parts))
 
     def advance(self, stop: int) -> Timeline:
         """Go on to step `stop` and give the modes since the last one."""
@@ -110,9 +120,9 @@ class Environment:
     def close(self) -> None:
         """Count the visits that go on: x_stop is known, so they were seen for stop - entered + 1 steps."""
         if not self._closed:
-            path = np.arange(len(self._mode))
-            length = self._stop - self._entered + 1
-            self._counts += self._count(path, self._mode, length, path < 0, self._mode)
+            path = np.flatnonzero(self._whole)
+            mode, length = self._mode[path], self._stop - self._entered[path] + 1
+            self._counts += self._count(path, mode, length, path < 0, mode)
         self._closed = True
 
     def _log_through(self, step: int) -> Integers:
@@ -126,11 +136,13 @@ class Environment:
         going_on = np.stack([paths, self._entered, self._mode, np.zeros_like(paths)], axis=1)
         rows = np.concatenate([going_on, log])
         path, step, mode, by_chain = rows[np.argsort(rows[:, 0], kind="stable")].T
-        ended = np.flatnonzero(_followed(path))
+        first = np.searchsorted(path, paths)  # of each path, the visit that was going on
+        ended = np.setdiff1d(np.flatnonzero(_followed(path)), first[~self._whole])
         completed = (by_chain[ended + 1] > 0) & ~self._overruled(step[ended + 1], mode[ended])
         length = step[ended + 1] - step[ended]
         self._counts += self._count(path[ended], mode[ended], length, completed, mode[ended + 1])
         self._entered, self._mode = step[~_followed(path)], mode[~_followed(path)]
+        self._whole |= np.bincount(path, minlength=len(paths)) > 1
 
         settled = ~(_followed(path) & (np.roll(step, -1) == step))  # what the step ends with
         path, step, mode = path[settled], step[settled], mode[settled]
@@ -152,7 +164,9 @@ class Environment:
     ) -> chain.DwellCounts:
         told = slice(None) if self._plan.Q is not None else slice(0)  # a schedule has no visits to count
         visits = mode[told], length[told], completed[told], target[told]
-        return chain.count_dwells(*visits, self._edges, self._plan.modes, path[told], len(self._changes))
+        plan, paths = self._plan, len(self._changes)
+        leaving = chain.exit_probability(plan.Q, plan.alpha) if plan.Q is not None and plan.alpha is not None else None
+        return chain.count_dwells(*visits, self._edges, plan.modes, path[told], paths, leaving, plan.law)
 
     def _for_trials(self, by_path: Integers) -> Integers:
         return by_path.copy() if self._by_chance else np.repeat(by_path, self._trials, axis=0)
@@ -173,7 +187,9 @@ class Environment:
         if not self._by_chance:
             columns = [np.tile(column, self._trials) for column in columns]
             offsets = np.arange(self._trials + 1) * len(segment)
-        return Timeline(start, self._stop, offsets, *columns)
+        shift = STILL if self._drift is None else self._drift.advance(self._stop)
+        modes, stops, begun, live = columns
+        return Timeline(start, self._stop, offsets, modes, stops, begun, live, shift)
 
 
 def _followed(path: Integers) -> Booleans:
