@@ -43,6 +43,20 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
         {**CUBE, "gradient_noise": 2},
         {**CUBE, "basis": [[1, 2, 0], [0, 1, 0.5], [-1, 0, 3]]},
     ],
+    "formula": [
+        {
+            "cost": "formula",
+            "variables": ["x", "y"],
+            "formula": "w[1]*logcosh(x - m) + tanh(x*y)/4 + sqrt(1 + y^2) + w[0]*x^4/(2 + sin(y))",
+            "parameters": {"m": 0.5, "w": [0.25, 2]},
+            "gradient_noise": [[1, 0.2], [0.2, 0.5]],
+        },
+        {
+            "cost": "formula",
+            "variables": ["x"],
+            "formula": "atan(x)^2 + exp(-x) + log(2 + cos(x)) + cosh(x/2) + x^2/3 - tan(x/4)",
+        },
+    ],
     "mixture": [
         {**MIXTURE, "data": "stream"},
         {**MIXTURE, "data": "sweep", "data_seed": 3},
@@ -64,6 +78,15 @@ EXAMPLES["logistic"] = [
     LOGISTIC,
     {**LOGISTIC, "relabel": "flip", "intercept": False},
     {**LOGISTIC, "relabel": {"column": "a", "threshold": 0.5}, "standardize": False},
+]
+DRAWN = {"truth": [1, -0.5], "regressor_covariance": [[2, 0.5], [0.5, 1]], "noise_variance": 0.3}
+STORED = {"data": LOGISTIC["data"], "features": ["b", "a"], "response": "class"}
+EXAMPLES["regression"] = [
+    {"cost": "regression", "loss": "huber", "threshold": 0.8, "ridge": 0.2, **DRAWN},
+    {"cost": "regression", **DRAWN},
+    {"cost": "regression", "ridge": 0.4, "truth": [2], "regressor_covariance": 3, "noise_variance": 0},
+    {"cost": "regression", "loss": "huber", "threshold": 1.5, **STORED},
+    {"cost": "regression", "loss": "squared", "ridge": 0.1, "intercept": False, "standardize": False, **STORED},
 ]
 CASES = [pytest.param(keys, id=f"{family}-{n}") for family, rows in EXAMPLES.items() for n, keys in enumerate(rows)]
 
@@ -183,7 +206,45 @@ def naive_logistic(keys: dict[str, Any], theta: Any, z: Any) -> float:
     return float(each.mean() if z is None else each[int(z[0])])
 
 
+def naive_loss(keys: dict[str, Any], r: Any) -> Any:
+    size, k = np.abs(r), keys.get("threshold", np.inf)
+    return np.where(size <= k, r**2 / 2, k * size - k**2 / 2 if np.isfinite(k) else 0.0)
+
+
+def naive_regression(keys: dict[str, Any], theta: Any, z: Any) -> float:
+    """Drawn: z = (phi, y), without one an integral over the residual. Stored: from the file's text."""
+    pull = keys.get("ridge", 0.0) / 2 * theta @ theta
+    if "truth" in keys:
+        if z is not None:
+            return float(naive_loss(keys, z[-1] - z[:-1] @ theta) + pull)
+        away = theta - np.array(keys["truth"])
+        R = np.array(keys["regressor_covariance"]) * (np.eye(1) if theta.size == 1 else 1.0)
+        deviation = np.sqrt(keys["noise_variance"] + away @ R @ away)
+        x = np.linspace(-12, 12, 2_000_001)
+        law = np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)
+        return float(np.sum(law * naive_loss(keys, deviation * x)) * (x[1] - x[0]) + pull)
+    y, a, b = np.array([line.split(",") for line in ROWS.split()[1:]], dtype=float).T
+    b, a = [
+        (x - x.mean()) / np.sqrt(np.mean((x - x.mean()) ** 2)) if keys.get("standardize", True) else x for x in (b, a)
+    ]
+    x = np.stack([b, a, np.ones(5)][: 2 + keys.get("intercept", True)], axis=1)
+    each = naive_loss(keys, y - x @ theta) + pull
+    return float(each.mean() if z is None else each[int(z[0])])
+
+
+def naive_formula(keys: dict[str, Any], theta: Any, z: Any) -> float:
+    if theta.size == 1:
+        x = float(theta[0])
+        total = np.arctan(x) ** 2 + np.exp(-x) + np.log(2 + np.cos(x)) + np.cosh(x / 2) + x**2 / 3 - np.tan(x / 4)
+    else:
+        (x, y), m, w = theta, keys["parameters"]["m"], keys["parameters"]["w"]
+        total = w[1] * np.log(np.cosh(x - m)) + np.tanh(x * y) / 4 + np.sqrt(1 + y**2) + w[0] * x**4 / (2 + np.sin(y))
+    return float(total + z @ theta)
+
+
 NAIVE: dict[str, Any] = {
+    "formula": naive_formula,
+    "regression": naive_regression,
     "quadratic": naive_quadratic,
     "polynomial": naive_polynomial,
     "mixture": naive_observed_mixture,
@@ -231,8 +292,12 @@ def test_facts_are_those_of_the_functions(keys: dict[str, Any]) -> None:
         np.testing.assert_allclose(changes[0], changes[1], atol=1e-9)
         assert F.shape[0] == N
         assert rank(np.vstack([F.T, changes[0]])) == rank(F.T)
-    if H is not None:
-        for p in (theta, other):
+    for p in (theta, other) if H is not None else ():
+        slopes = [
+            answers(cost, p + e, z[0], compiled=False)["expected_gradient"] for e in np.vstack([0 * p, np.eye(N)])
+        ]
+        np.testing.assert_allclose(np.array(slopes[1:]) - slopes[0], H, rtol=1e-12, atol=1e-12)
+        if F is not None:
             np.testing.assert_array_equal(answers(cost, p, z[0], compiled=False)["hessian"], H)
     assert set(facts.common_fields(cost)) <= set(cost._fields)
     assert (base.classes(cost) > 0) == (base.correct(cost, theta) > 0.0)
@@ -240,13 +305,16 @@ def test_facts_are_those_of_the_functions(keys: dict[str, Any]) -> None:
 
 # Keys that modes on the same data may differ in: between them they change every parameter that is a mode's own.
 CHANGES: dict[str, list[dict[str, Any]]] = {
-    "quadratic": [{"minimum": [7, 7]}, {"curvature": [[3, 0], [0, 3]]}, {"gradient_noise": 9}],
-    "polynomial": [{"formula": "a^4 + 9*b^2"}, {"gradient_noise": 9}],
+    "quadratic": [{"minimum": [7, 7]}, {"curvature": [[3, 0], [0, 3]]}, {"gradient_noise": 9}, {"noise_memory": 0.5}],
+    "polynomial": [{"formula": "a^4 + 9*b^2"}, {"gradient_noise": 9}, {"noise_memory": 0.5}],
+    "formula": [{"parameters": {"m": 1.5, "w": [1, 1]}}, {"gradient_noise": 9}, {"noise_memory": 0.5}],
     "mixture": [
         {"means": [[2, 0], [1, 3]]}, {"variance": 9.0}, {"prior_mean": [1, 1]}, {"prior_variance": [2, 3]},
         {"horizon": 50}, {"truth": [1.5, -2]}, {"data": "sweep", "data_seed": 8}, {"data": "shuffle", "data_seed": 9},
     ],
     "logistic": [{"relabel": {"column": "b", "threshold": 1.0}}, {"prior_variance": 9.0}, {"horizon": 3}],
+    "regression": [{"truth": [3, 3]}, {"regressor_covariance": 2}, {"noise_variance": 9}, {"ridge": 3}, {"threshold": 9},
+                   {"regressor_memory": 0.5}],
 }  # fmt: skip
 
 
@@ -280,7 +348,7 @@ def test_the_likelihood_of_a_stream_is_its_density() -> None:
     p, q = np.array(MIXTURE["means"]) @ np.array(MIXTURE["truth"])
     wanted = np.exp(normal_log(y, p, MIXTURE["variance"])) / 2 + np.exp(normal_log(y, q, MIXTURE["variance"])) / 2
     np.testing.assert_allclose(density, wanted, rtol=1e-12)
-    assert facts.log_likelihood(mixture(data="sweep", data_seed=3).build(), np.zeros(1)) is None
+    assert np.isnan(facts.log_likelihood(mixture(data="sweep", data_seed=3).build(), np.zeros(1)))
 
 
 def test_exchanged_labels_change_no_likelihood() -> None:
@@ -310,8 +378,8 @@ def test_expected_is_the_equation(keys: dict[str, Any]) -> None:
     theta = points(model.dimension)[0]
     if keys["cost"] == "mixture":
         oracle = naive_expected_mixture(keys, theta)
-    elif keys["cost"] == "logistic":
-        oracle = naive_logistic(keys, theta, None)
+    elif keys["cost"] in ("logistic", "regression"):
+        oracle = NAIVE[keys["cost"]](keys, theta, None)
     else:
         oracle = NAIVE[keys["cost"]](keys, theta, np.zeros(theta.size))
     np.testing.assert_allclose(answers(model.build(), theta, np.zeros(5))["expected"], oracle, rtol=1e-10, atol=1e-10)
@@ -343,7 +411,7 @@ def test_compiled_equals_interpreted(keys: dict[str, Any]) -> None:
     model = keys_of(keys)
     cost = model.build()
     seen, oracle = observations(cost, 40, k=7), observations(cost, 40, k=7, compiled=False)
-    tolerance = 1e-12 if keys["cost"] in ("mixture", "logistic") else 0.0
+    tolerance = 1e-12 if keys["cost"] in ("mixture", "logistic", "regression", "formula") else 0.0
     np.testing.assert_allclose(seen, oracle, rtol=tolerance)
     for theta, z in zip(points(model.dimension), seen, strict=False):
         fast, slow = answers(cost, theta, z), answers(cost, theta, z, compiled=False)
@@ -382,7 +450,7 @@ def test_observations_are_unbiased(keys: dict[str, Any]) -> None:
     assert abs(standard_errors(cost, theta, wrong)) > K  # control: the cost of another place is noticed
 
 
-@pytest.mark.parametrize("family", [f for f in EXAMPLES if f not in ("mixture", "logistic")])
+@pytest.mark.parametrize("family", [f for f in EXAMPLES if f not in ("mixture", "logistic", "regression")])
 def test_gradient_noise_has_its_covariance(family: str) -> None:
     keys = EXAMPLES[family][0]
     Sigma = np.array(keys["gradient_noise"], dtype=float)

@@ -226,7 +226,7 @@ def test_bytes_that_are_no_text_and_files_that_are_too_large(path: Path) -> None
         tracker.load(path)
     with (path.parent / "small.csv").open("wb") as file:
         file.truncate(LARGEST_DATA + 1)
-    with pytest.raises(ScenarioError, match="larger than 10 MB"):
+    with pytest.raises(ScenarioError, match="larger than 100 MB"):
         tracker.load(path)
     (path.parent / "small.csv").unlink()
     (path.parent / "small.csv").mkdir()

@@ -17,10 +17,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tracker.costs.formula.formula_cost import FormulaKeys
 from tracker.costs.logistic.logistic_cost import LogisticKeys
 from tracker.costs.mixture.mixture_cost import MixtureKeys
 from tracker.costs.polynomial.polynomial_cost import PolynomialKeys
 from tracker.costs.quadratic import QuadraticKeys
+from tracker.costs.regression.regression_cost import RegressionKeys
 
 if TYPE_CHECKING:
     from tracker.costs.base import CostKeys
@@ -30,4 +32,6 @@ COSTS: dict[str, type[CostKeys]] = {
     "polynomial": PolynomialKeys,
     "mixture": MixtureKeys,
     "logistic": LogisticKeys,
+    "regression": RegressionKeys,
+    "formula": FormulaKeys,
 }

@@ -12,10 +12,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, ValidationInfo, model_validator
 
 from tracker.compiled import generic, generic_with_default, helper
-from tracker.keys import Keys, Matrix, Name, Number, Positive, symmetric
+from tracker.costs.matrix_keys import SymmetricMatrix, matrix_of
+from tracker.keys import DottedName, Keys, Positive, named_by_kind
 from tracker.streams import draw_normals
 
 if TYPE_CHECKING:
@@ -43,6 +44,12 @@ def hessian(cost: Any, theta: Array, z: Array, out: Array) -> None:
 
 
 @generic_with_default
+def has_hessian(cost: Any) -> bool:
+    """Tell whether ``hessian`` may be asked (interpreted only)."""
+    return hessian.defined_for(type(cost))
+
+
+@generic_with_default
 def observation_size(cost: Any) -> int:
     """Return the length of an observation z."""
     return 0
@@ -52,6 +59,21 @@ def observation_size(cost: Any) -> int:
 def observe(cost: Any, k: int, count: int, stream: Words, out: Array) -> None:
     """Write the observations of steps k, ..., k + count - 1 to the rows of ``out`` (>= count, >= observation_size)."""
     return
+
+
+@generic_with_default
+def memory_size(cost: Any) -> int:
+    """Return how many numbers observations remember from one step to the next; 0 where they are drawn afresh."""
+    return 0
+
+
+@generic_with_default
+def observe_on(cost: Any, k: int, count: int, stream: Words, memory: Array, out: Array) -> None:
+    """Write the observations of steps k, ..., k + count - 1 to ``out``, as ``observe`` does, going on from ``memory``.
+
+    The memory is one for all modes of a world, and is that of step k - 1; step 0 begins it.
+    """
+    observe(cost, k, count, stream, out)
 
 
 @generic_with_default
@@ -153,6 +175,11 @@ def observe_noise(factor: Array, count: int, stream: Words, out: Array) -> None:
     size, rank = factor.shape
     n = np.empty(count * rank)
     draw_normals(stream, n)
+    if size == 1 < rank:  # the diagonal of a factor that has nothing beside it
+        for i in range(count):
+            for d in range(rank):
+                out[i, d] = factor[0, d] * n[i * rank + d]
+        return
     for i in range(count):
         for d in range(size):
             z = 0.0
@@ -173,16 +200,21 @@ class Target(Keys):
 class CostKeys(Keys):
     """The keys that every [[modes]] table has, and what they tell before anything is built.
 
-    ``files`` are the keys that name a data file beside the scenario.
+    ``files`` are the keys that may name a data file beside the scenario, as text or as { file = ... }.
     """
 
     files: ClassVar[tuple[str, ...]] = ()
 
-    name: Name = Field(description="what it is called in results: letters, digits, _ and -")
+    name: DottedName = Field(description="what it is called in results: letters, digits, _, - and .")
     cost: str = Field(description="the family of the cost function")
     target: Target | None = Field(
         default=None, description="the set around the minimisers that counts as re-acquired: { radius = r }"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, data: Any, info: ValidationInfo) -> Any:
+        return named_by_kind(cls, "cost", data, info.context)
 
     @property
     def dimension(self) -> int:
@@ -204,6 +236,26 @@ class CostKeys(Keys):
         return True
 
     @property
+    def why_no_hessian(self) -> str:
+        """What a sampler that needs a Hessian is told where there is none."""
+        return "has no hessian"
+
+    @property
+    def rows_order(self) -> str:
+        """In which order stored rows are seen: "random", "in-order" or "shuffle"; "random" where there are none."""
+        return "random"
+
+    @property
+    def predicts(self) -> bool:
+        """Whether rows are predicted before they are learnt from: they come in an order of their own."""
+        return self.rows_order != "random"
+
+    @property
+    def remembered(self) -> tuple[str, float, int]:
+        """The key that gives observations a memory, its value, and how many numbers are remembered; 0 for none."""
+        return "", 0.0, 0
+
+    @property
     def period(self) -> int:
         """After how many steps the observations repeat themselves; 1 where they never do."""
         return 1
@@ -222,20 +274,16 @@ class CostKeys(Keys):
 
 
 GradientNoise = Annotated[
-    Number | Matrix | None,
-    Field(description="the covariance of the gradient noise, or one variance for all coordinates"),
+    SymmetricMatrix,
+    Field(
+        description="the covariance of the gradient noise: a matrix, a list (its diagonal), one variance for all coordinates, "
+        'or { file = "NAME.csv" } with N lines of N numbers'
+    ),
 ]
 
 
-def noise_covariance(noise: Number | Matrix | None, dimension: int) -> Array:
-    """Return the covariance that ``gradient_noise`` means: a matrix, or one variance for all coordinates."""
+def noise_covariance(noise: Any, dimension: int) -> Array:
+    """Return the covariance that ``gradient_noise`` means."""
     if noise is None:
         return np.zeros((dimension, dimension))
-    if isinstance(noise, float):
-        if noise < 0:
-            raise ValueError(f"gradient_noise: a variance of {noise:g} is negative")
-        return noise * np.eye(dimension)
-    covariance = symmetric(noise, "gradient_noise", definite=False)
-    if covariance.shape[0] != dimension:
-        raise ValueError(f"gradient_noise: {covariance.shape[0]} x {covariance.shape[0]}, but theta has {dimension}")
-    return covariance
+    return matrix_of(noise, "gradient_noise", dimension, definite=False)

@@ -17,25 +17,28 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import numpy as np
 from pydantic import PlainValidator
 
+from tracker.costs.regime_column import Regimes, code_column
 from tracker.keys import LARGEST
 from tracker.regular_files import NotRegular, read_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from tracker.array_types import Array
 
-LARGEST_DATA = 10_000_000  # bytes
+LARGEST_DATA = 100_000_000  # bytes
+LONGEST_HEAD = 1_000_000  # bytes of the row of names
 MOST_COLUMNS = 1000
-MOST_NUMBERS = 600_000  # rows x columns
+MOST_NUMBERS = 10_000_000  # rows x columns
+MOST_ODD_NUMBERS = 300_000  # in quotes, or otherwise not as a program would write them: they take ten times as long
 LONGEST_CELL_SHOWN = 30  # characters
 UNREAD = (
     "is looked for beside the scenario file, but this scenario comes from no file: give costs.csv_rows.read_data(path)"
 )
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}\.csv")
-_PLAIN_BYTES = b"0123456789+-., \t\r\n"
+_PLAIN_BYTES = b"0123456789+-.,eE \t\r\n"
+_BLANK_LINE = re.compile(rb"^[ \t]+\r?$", re.MULTILINE)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
 
@@ -55,23 +58,35 @@ class DataFile(str):  # noqa: SLOT000  (it keeps its table)
 
     content: bytes | None
     problem: str
+    regime: str | None  # the column that names the mode of each row, if any does
 
-    def __new__(cls, name: str, content: bytes | None = None, problem: str = UNREAD) -> DataFile:  # noqa: PYI034
+    def __new__(  # noqa: PYI034
+        cls, name: str, content: bytes | None = None, problem: str = UNREAD, regime: str | None = None
+    ) -> DataFile:
         """Keep what the file holds beside its name."""
         file = super().__new__(cls, name)
-        file.content, file.problem = content, problem
+        file.content, file.problem, file.regime = content, problem, regime
         return file
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let copies and other processes have the content too, but not the table made of it."""
-        return DataFile, (str(self), self.content, self.problem)
+        return DataFile, (str(self), self.content, self.problem, self.regime)
+
+    @cached_property
+    def _coded(self) -> tuple[bytes, Regimes | None]:
+        if self.content is None:
+            raise ValueError(self.problem)
+        return (self.content, None) if self.regime is None else code_column(self.content, self.regime)
+
+    @property
+    def regimes(self) -> Regimes | None:
+        """Which mode holds at each row; None where no column says it."""
+        return self._coded[1]
 
     @cached_property
     def table(self) -> DataTable:
         """The numbers; read once, however many modes use them."""
-        if self.content is None:
-            raise ValueError(self.problem)
-        return parse_table(self.content)
+        return parse_table(self._coded[0])
 
     @cached_property
     def derived(self) -> dict[Any, Any]:
@@ -79,10 +94,13 @@ class DataFile(str):  # noqa: SLOT000  (it keeps its table)
         return {}
 
 
-def read_data(path: Path) -> DataFile:
-    """Return the data file at ``path``, not more than the largest allowed; what went wrong is said when it is used."""
+def read_data(path: Path, regime: str | None = None) -> DataFile:
+    """Return the data file at ``path``, not more than the largest allowed; what went wrong is said when it is used.
+
+    ``regime``: the column that names the mode of each row.
+    """
     try:
-        return DataFile(path.name, read_regular(path, LARGEST_DATA, links=True))
+        return DataFile(path.name, read_regular(path, LARGEST_DATA, links=True), regime=regime)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError, NotRegular):
         return DataFile(path.name, problem=f"no such file in {path.parent.name or 'this folder'}/")
     except OSError as error:
@@ -93,17 +111,19 @@ def read_data(path: Path) -> DataFile:
 
 def parse_table(content: bytes) -> DataTable:
     """Return the numbers in ``content``; every row has one for each name in the first."""
+    _refuse_many(content, MOST_NUMBERS)
+    head, _, _ = content[:LONGEST_HEAD].partition(b"\n")
+    if (fast := _plain_numbers(content, len(head) + 1)) is not None and b'"' not in head:
+        names = _names(_text(head).strip("\r").split(","))
+        if len(names) == fast.shape[1]:
+            return DataTable(names, fast)
+    _refuse_many(content, MOST_ODD_NUMBERS)
     try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"not UTF-8 text: byte {content[error.start]:#04x} at position {error.start}") from None
-    if content.count(b",") + max(content.count(b"\n"), content.count(b"\r")) > MOST_NUMBERS:
-        raise ValueError(f"more than {MOST_NUMBERS} numbers, the most that a data file may have")
-    body = content.partition(b"\n")[2]
-    try:
-        rows = filter(None, csv.reader(io.StringIO(text, newline=""), strict=True))
+        rows = filter(None, csv.reader(io.StringIO(_text(content), newline=""), strict=True))
         names = _names(next(rows, []))
-        numbers = _all_numbers(rows, names, plain=not body.translate(None, _PLAIN_BYTES))
+        numbers = array("d")  # a list of lists would take ten times the memory
+        for n, row in enumerate(rows, 1):
+            numbers.extend(_numbers(n, row, names))
     except csv.Error as error:
         raise ValueError(f"not comma-separated values: {error}") from None
     if not numbers:
@@ -111,25 +131,47 @@ def parse_table(content: bytes) -> DataTable:
     return DataTable(names, np.array(numbers, dtype=float).reshape(-1, len(names)))
 
 
-def _all_numbers(rows: Iterator[list[str]], names: tuple[str, ...], *, plain: bool) -> array[float]:
-    """Return the numbers of all rows, one after another: a list of lists would take ten times the memory.
+def numbers_in(content: bytes) -> Array:
+    """Return the numbers in ``content``, which has no row of names."""
+    _refuse_many(content, MOST_NUMBERS)
+    if (fast := _plain_numbers(content, 0)) is not None:
+        return fast
+    _refuse_many(content, MOST_ODD_NUMBERS)
+    lines = [line for line in _text(content).splitlines() if line.strip()]
+    if not lines:
+        raise ValueError("no numbers")
+    names = tuple(str(n) for n in range(1, lines[0].count(",") + 2))
+    return np.array([_numbers(n, line.split(","), names) for n, line in enumerate(lines, 1)], dtype=float)
 
-    Where no letter stands anywhere (``plain``), Python reads a number as strictly as we do, and faster.
-    """
-    numbers = array("d")
-    for n, row in enumerate(rows, 1):
-        found = _plain_numbers(row, names) if plain else None
-        numbers.extend(_numbers(n, row, names) if found is None else found)
-    return numbers
 
-
-def _plain_numbers(row: list[str], names: tuple[str, ...]) -> list[float] | None:
-    """Return the numbers of a row; None where anything is wrong with it."""
+def _text(content: bytes) -> str:
     try:
-        found = [float(cell) for cell in row]
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8 text: byte {content[error.start]:#04x} at position {error.start}") from None
+
+
+def _refuse_many(content: bytes, most: int) -> None:
+    if content.count(b",") + max(content.count(b"\n"), content.count(b"\r")) > most:
+        odd = "" if most == MOST_NUMBERS else " unless all are plain: digits, sign, point, exponent"
+        raise ValueError(f"more than {most} numbers, the most that a data file may have{odd}")
+
+
+def _plain_numbers(content: bytes, begin: int) -> Array | None:
+    """Return the numbers (rows, columns) from byte ``begin`` on, read by numpy; None where anything is odd.
+
+    What is odd is read again, number by number, by whoever says what is wrong with it. Without letters beside exponents
+    there is no nan, no inf and no name, so that numpy reads a number as strictly as we do.
+    """
+    body = content[begin:]
+    odd_ends = b"\r" in body and b"\r" in body.replace(b"\r\n", b"")
+    if not body.strip() or body.translate(None, _PLAIN_BYTES) or odd_ends or _BLANK_LINE.search(body):
+        return None
+    try:
+        numbers = np.loadtxt(io.BytesIO(body), delimiter=",", comments=None, ndmin=2, encoding="ascii")
     except ValueError:
         return None
-    return found if len(row) == len(names) and max(map(abs, found)) <= LARGEST else None
+    return numbers if np.abs(numbers).max() <= LARGEST else None
 
 
 def _names(row: list[str]) -> tuple[str, ...]:
@@ -168,12 +210,17 @@ def _shown(cell: str) -> str:
     return '"' + "".join(c if c.isprintable() else " " for c in short) + '"'
 
 
-def _data_file(value: Any) -> DataFile:
+def plain_name(value: Any) -> DataFile:
+    """Return the data file that ``value`` names, after checking that it is a plain name; nothing is read."""
     if not isinstance(value, str):
         raise ValueError("must be text")  # noqa: TRY004  (pydantic collects ValueErrors only)
     if not _PLAIN_NAME.fullmatch(value):
         raise ValueError("must be the plain name of a file beside the scenario: letters, digits, _ and -, then .csv")
-    file = value if isinstance(value, DataFile) else DataFile(value)
+    return value if isinstance(value, DataFile) else DataFile(value)
+
+
+def _data_file(value: Any) -> DataFile:
+    file = plain_name(value)
     try:
         file.table  # noqa: B018  (its problems are the file's)
     except ValueError as error:

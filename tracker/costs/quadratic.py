@@ -29,28 +29,40 @@ from tracker.costs.base import (
     observe_noise,
     value,
 )
-from tracker.costs.facts import ReducedLaw, additive_noise, constant_curvature, reduced_law
-from tracker.keys import Matrix, Vector, symmetric, together
+from tracker.costs.facts import ReducedLaw, Tilt, constant_curvature, reduced_law, tilt
+from tracker.costs.matrix_keys import FORMS, SymmetricMatrix, diagonal_if_long, matrix_of, whole_matrix
+from tracker.costs.noise_memory import NoiseMemory, remembered_by, remembering
+from tracker.keys import Vector, together
 
 if TYPE_CHECKING:
     from tracker.array_types import Array, Words
 
 
+BY_COLUMNS = 32  # coordinates, from which on a product is taken column by column
 FEW_COORDINATES = 2  # coordinates, with which a value takes less than a tenth of a step
 
 
+@remembering
 class Quadratic(NamedTuple):
-    """Parameters: H (N, N), m (N,), F (N, rank) with F F' = Sigma."""
+    """Parameters: H (N, N), m (N,), F (N, rank) with F F' = Sigma, and the correlation of the noise from step to step.
+
+    H and F may be one row: the diagonal of a large matrix.
+    """
 
     curvature: Array
     minimum: Array
     noise: Array
+    memory: float = 0.0
 
 
 @expected.register(Quadratic)
 def _expected(cost: Quadratic, theta: Array) -> float:
     H, m = cost.curvature, cost.minimum
     c = 0.0
+    if H.shape[0] == 1:
+        for d in range(theta.size):
+            c += 0.5 * (theta[d] - m[d]) * (H[0, d] * (theta[d] - m[d]))
+        return c
     for d in range(theta.size):
         slope = 0.0
         for e in range(theta.size):
@@ -70,6 +82,20 @@ def _value(cost: Quadratic, theta: Array, z: Array) -> float:
 @gradient.register(Quadratic)
 def _gradient(cost: Quadratic, theta: Array, z: Array, out: Array) -> None:
     H, m = cost.curvature, cost.minimum
+    if H.shape[0] == 1:
+        for d in range(theta.size):
+            out[d] = z[d] + H[0, d] * (theta[d] - m[d])
+        return
+    if (
+        theta.size >= BY_COLUMNS
+    ):  # the same sums in the same order, several coordinates at a time: H is exactly symmetric
+        for d in range(theta.size):
+            out[d] = z[d]
+        for e in range(theta.size):
+            away = theta[e] - m[e]
+            for d in range(theta.size):
+                out[d] += H[e, d] * away
+        return
     for d in range(theta.size):
         g = z[d]
         for e in range(theta.size):
@@ -82,7 +108,10 @@ def _hessian(cost: Quadratic, theta: Array, z: Array, out: Array) -> None:
     H = cost.curvature
     for d in range(theta.size):
         for e in range(theta.size):
-            out[d, e] = H[d, e]
+            if H.shape[0] > 1:
+                out[d, e] = H[d, e]
+            else:
+                out[d, e] = H[0, d] if d == e else 0.0
 
 
 @observation_size.register(Quadratic)
@@ -107,29 +136,37 @@ def _known_minimisers(cost: Quadratic) -> Array:
 
 @constant_curvature.register(Quadratic)
 def _constant_curvature(cost: Quadratic) -> Array:
-    return np.asarray(cost.curvature)
+    return whole_matrix(cost.curvature, cost.minimum.size)
 
 
-@additive_noise.register(Quadratic)
-def _additive_noise(cost: Quadratic, dimension: int) -> Array:
-    return np.asarray(cost.noise)
+@tilt.register(Quadratic)
+def _tilt(cost: Quadratic) -> Tilt:
+    """C = theta'H theta / 2 - (H m)'theta, and a constant."""
+    H = whole_matrix(cost.curvature, cost.minimum.size)
+    return Tilt((H,), -np.asarray(H @ cost.minimum))
 
 
 @reduced_law.register(Quadratic)
 def _gaussian(cost: Quadratic, beta: float, depth: float) -> ReducedLaw:
     """exp(-beta C) is N(m, (beta H)^-1): nothing is left to integrate."""
     N = cost.minimum.size
-    rest = np.asarray(np.linalg.inv(cost.curvature) / beta, dtype=float)
+    rest = np.asarray(np.linalg.inv(whole_matrix(cost.curvature, N)) / beta, dtype=float)
     return ReducedLaw(cost.minimum, np.ones(N), np.zeros((N, 0)), rest, 0.0)
 
 
 class QuadraticKeys(CostKeys):
-    """A bowl: ``minimum``, ``curvature`` (positive definite), ``gradient_noise`` (covariance, or one variance)."""
+    """A bowl: ``minimum``, ``curvature`` (positive definite), ``gradient_noise`` (a covariance)."""
+
+    files = ("curvature", "gradient_noise")
 
     cost: Literal["quadratic"]
     minimum: Vector = Field(description="the minimiser of the cost")
-    curvature: Matrix = Field(description="the Hessian of the cost: symmetric and positive definite")
+    curvature: SymmetricMatrix = Field(
+        description="the Hessian of the cost, symmetric and positive definite: a matrix, a list (its diagonal), one number "
+        '(times I), or { file = "NAME.csv" } with N lines of N numbers'
+    )
     gradient_noise: GradientNoise = None
+    noise_memory: NoiseMemory = 0.0
 
     @model_validator(mode="after")
     def _consistent(self) -> QuadraticKeys:
@@ -137,14 +174,19 @@ class QuadraticKeys(CostKeys):
         return self
 
     def _check_curvature(self) -> None:
-        H = symmetric(self.curvature, "curvature", definite=True)
-        if len(H) != self.dimension:
-            raise ValueError(f"curvature: {len(H)} x {len(H)}, but minimum has {self.dimension} coordinates")
+        if self.curvature is None:
+            raise ValueError(f"curvature: {FORMS}")
+        matrix_of(self.curvature, "curvature", self.dimension, definite=True)
 
     @property
     def dimension(self) -> int:
         """N."""
         return len(self.minimum)
+
+    @property
+    def remembered(self) -> tuple[str, float, int]:
+        """The noise, where it has a memory."""
+        return remembered_by(self.noise_memory, self.gradient_noise, self.dimension)
 
     @property
     def quadratic(self) -> bool:
@@ -153,7 +195,7 @@ class QuadraticKeys(CostKeys):
 
     def build(self) -> Any:
         """Return the parameters for the kernels."""
-        covariance = noise_covariance(self.gradient_noise, self.dimension)
-        return Quadratic(
-            symmetric(self.curvature, "curvature", definite=True), np.array(self.minimum), noise_factor(covariance)
-        )
+        H = matrix_of(self.curvature, "curvature", self.dimension, definite=True)
+        F = noise_factor(noise_covariance(self.gradient_noise, self.dimension))
+        stored = F if self.noise_memory != 0.0 else diagonal_if_long(F)
+        return Quadratic(diagonal_if_long(H), np.array(self.minimum), stored, self.noise_memory)

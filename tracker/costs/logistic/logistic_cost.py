@@ -11,30 +11,25 @@ The column ``label`` has two values, of which the larger is +1. ``relabel`` make
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import Field, model_validator
 
 from tracker.costs.base import CostKeys
 from tracker.costs.csv_rows import CsvFile, DataTable
+from tracker.costs.data_columns import Column, Columns, feature_rows, missing, own_rows, places, wrong_features
 from tracker.costs.logistic.rows import CLASSES, Logistic
-from tracker.keys import MAX_DIMENSION, Count, Keys, Number, Positive, Several, together
+from tracker.costs.row_order import MEANING, row_order
+from tracker.costs.row_order import Rows as RowsKey
+from tracker.keys import Count, Keys, Number, Positive, Several, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tracker.array_types import Array
+    from tracker.array_types import Array, Integers
 
 __all__ = ["Logistic", "LogisticKeys"]
-
-
-def _tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
-
-
-Column = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-Columns = Annotated[tuple[Column, ...], BeforeValidator(_tuple), Field(min_length=1, max_length=MAX_DIMENSION - 1)]
 
 
 class Relabel(Keys):
@@ -45,10 +40,10 @@ class Relabel(Keys):
 
 
 class LogisticKeys(CostKeys):
-    """Logistic regression on the rows of a CSV file beside the scenario, one random row a step.
+    """Logistic regression on the rows of a CSV file beside the scenario, one row a step.
 
     ``data``, ``features``, ``label``, ``relabel`` (``"flip"``, or a column and threshold), ``intercept``,
-    ``standardize``, ``prior_variance``, ``horizon`` = T.
+    ``standardize``, ``prior_variance``, ``horizon`` = T, ``rows`` (``"random"``, ``"in-order"``, ``"shuffle"``).
     """
 
     files: ClassVar[tuple[str, ...]] = ("data",)
@@ -69,26 +64,33 @@ class LogisticKeys(CostKeys):
         description="the variance of the Gaussian prior: one number, or one for each coordinate"
     )
     horizon: Count = Field(description="the number T of observations that the posterior is made of")
+    rows: RowsKey = Field(default="random", description=MEANING)
 
     @model_validator(mode="after")
     def _consistent(self) -> LogisticKeys:
         if problems := list(self._wrong_columns(self.data.table)):
             raise Several(problems)
-        together(self.labels, self.rows)
+        together(self.labels, self.feature_rows)
+        self._own()
         return self
 
+    def _own(self) -> Integers | None:
+        return own_rows(self.data, self.name)
+
+    @property
+    def rows_order(self) -> str:
+        """As the key says."""
+        return self.rows
+
+    @property
+    def period(self) -> int:
+        """The rows of the file, where they come in order."""
+        return len(self.data.table.numbers) if self.rows == "in-order" else 1
+
     def _wrong_columns(self, table: DataTable) -> Iterator[str]:
-        for index, name in enumerate(self.features):
-            if name not in table.columns:
-                yield f"features[{index}]: {_missing(name, table)}"
-            if name in self.features[:index]:
-                yield f'features[{index}]: "{name}" is there twice'
-            if name == self.label:
-                yield f'features[{index}]: "{name}" is the label, which is to be predicted'
-        if self.label not in table.columns:
-            yield f"label: {_missing(self.label, table)}"
+        yield from wrong_features(self.features, table, self.label, "label")
         if isinstance(self.relabel, Relabel) and self.relabel.column not in table.columns:
-            yield f"relabel: {_missing(self.relabel.column, table)}"
+            yield f"relabel: {missing(self.relabel.column, table)}"
 
     @property
     def dimension(self) -> int:
@@ -113,39 +115,18 @@ class LogisticKeys(CostKeys):
                 )
         return labels
 
-    def rows(self) -> Array:
+    def feature_rows(self) -> Array:
         """Return x_1, ..., x_n, shape (n, N); modes on the same data share one array."""
-        key = (self.features, self.intercept, self.standardize)
-        known = self.data.derived
-        if key not in known:
-            known[key] = self._rows()
-        return np.asarray(known[key])
-
-    def _rows(self) -> Array:
-        columns = []
-        for index, name in enumerate(self.features):
-            x = self.data.table.column(name)
-            if self.standardize:
-                deviation = float(x.std())
-                if not deviation > 1e-12 * float(np.abs(x).max()):
-                    raise ValueError(
-                        f'features[{index}]: "{name}" is constant: set standardize = false, or leave it out'
-                    )
-                x = (x - x.mean()) / deviation
-            columns.append(x)
-        if self.intercept:
-            columns.append(np.ones(len(columns[0])))
-        return np.ascontiguousarray(np.array(columns).T)
+        return feature_rows(self.data, self.features, intercept=self.intercept, standardize=self.standardize)
 
     def search_size(self) -> int:
         """Return the rows times the coefficients."""
-        return self.rows().size
+        return self.feature_rows().size
 
     def build(self) -> Logistic:
         """Return the parameters for the kernels."""
-        return Logistic(self.rows(), self.labels(), 1.0 / self.prior_variance, float(self.horizon))
-
-
-def _missing(name: str, table: DataTable) -> str:
-    some = ", ".join(table.columns[:12]) + (", ..." if len(table.columns) > 12 else "")
-    return f'no column "{name}" in the data (there are: {some})'
+        rows, labels, own = self.feature_rows(), self.labels(), self._own()
+        order = row_order(self.rows, None if own is None else places(self.data))
+        if own is not None:
+            rows, labels = np.ascontiguousarray(rows[own]), np.ascontiguousarray(labels[own])
+        return Logistic(rows, labels, 1.0 / self.prior_variance, float(self.horizon), order)

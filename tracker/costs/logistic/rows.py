@@ -1,4 +1,4 @@
-"""Cost, gradient and Hessian of logistic regression on stored rows, one random row a step.
+"""Cost, gradient and Hessian of logistic regression on stored rows, one row a step.
 
 Notes
 -----
@@ -28,12 +28,14 @@ from tracker.costs.base import (
     known_minimisers,
     observation_size,
     observe,
+    period,
     stored_observations,
     value,
 )
 from tracker.costs.facts import common_fields
+from tracker.costs.foretold import forecast_loss, predicts
 from tracker.costs.minimise.descent import value_and_gradient
-from tracker.streams import draw_index
+from tracker.costs.row_order import IN_ORDER, RANDOM, RowOrder, row_of_step
 
 if TYPE_CHECKING:
     from tracker.array_types import Array, Words
@@ -43,12 +45,13 @@ NEWTON_STEPS, HALVINGS = 100, 60
 
 
 class Logistic(NamedTuple):
-    """Parameters: rows (n, N), shared by all modes on the same data; labels (n,), +1 or -1; precision = 1/v."""
+    """Parameters: rows (n, N), shared by all modes on the same data; labels (n,), +1 or -1; precision = 1/v; which row when."""
 
     rows: Array
     labels: Array
     precision: float
     horizon: float
+    order: RowOrder
 
 
 @inlined
@@ -115,7 +118,22 @@ def _one_index(cost: Logistic) -> int:
 @observe.register(Logistic)
 def _observe(cost: Logistic, k: int, count: int, stream: Words, out: Array) -> None:
     for i in range(count):
-        out[i, 0] = draw_index(stream, cost.labels.size)
+        out[i, 0] = row_of_step(cost.order, cost.labels.size, k + i, stream)
+
+
+@period.register(Logistic)
+def _period(cost: Logistic) -> int:
+    return max(cost.labels.size, cost.order.place.size) if cost.order.how == IN_ORDER else 1
+
+
+@predicts.register(Logistic)
+def _predicts(cost: Logistic) -> bool:
+    return cost.order.how != RANDOM
+
+
+@forecast_loss.register(Logistic)
+def _forecast_loss(cost: Logistic, theta: Array, z: Array) -> float:
+    return _surprise(_margin(cost.rows, cost.labels, int(z[0]), theta))
 
 
 @expected.register(Logistic)
@@ -142,7 +160,7 @@ def _classes(cost: Logistic) -> int:
 
 @common_fields.register(Logistic)
 def _common_fields(cost: Logistic) -> tuple[str, ...]:
-    return ("rows",)
+    return ("rows",) if cost.order.place.size == 0 else ()
 
 
 @expected_gradient.register(Logistic)

@@ -110,7 +110,10 @@ def polish(cost: Any, end: Descent, scale: Array) -> Descent:
     g = np.empty(theta.size)
     value_and_gradient(cost, theta, g)
     for _ in range(NEWTON_STEPS):
-        step = np.asarray(np.linalg.lstsq(expected_hessian(cost, theta, scale), g, rcond=1e-14)[0], dtype=np.float64)
+        H = expected_hessian(cost, theta, scale)
+        if not np.isfinite(H).all():  # at the edge of what the cost is defined on
+            return Descent(float(c), theta + 0.0, np.full(theta.size, np.inf))
+        step = np.asarray(np.linalg.lstsq(H, g, rcond=1e-14)[0], dtype=np.float64)
         trial, trial_g = np.ascontiguousarray(theta - step), np.empty(theta.size)
         trial_c = value_and_gradient(cost, trial, trial_g)
         climbs = not trial_c <= c + 1e-12 * (1.0 + abs(c))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker.compiled import kernel
-from tracker.costs.base import gradient, hessian, observation_size, observe, period, stored_observations
+from tracker.costs.base import gradient, has_hessian, hessian, observation_size, observe, period, stored_observations
 from tracker.costs.facts import additive_noise, constant_curvature
 from tracker.costs.minimise.descent import (
     EQUAL_COSTS,
@@ -42,7 +42,7 @@ def curvature(cost: Any, theta: Array) -> Array:
 def neighbour(cost: Any, point: Array, lowest: float) -> Array | None:
     """Return another minimiser close to ``point``, where the cost is ``lowest``; None if it stands alone."""
     scale = 1.0 + np.abs(point)
-    H = expected_hessian(cost, point, scale) * np.outer(scale, scale)
+    H = curvature(cost, point) * np.outer(scale, scale)
     if not np.isfinite(H).all():
         return None
     curvatures, directions = np.linalg.eigh(H)
@@ -69,7 +69,7 @@ def gradient_noise(cost: Any, theta: Array) -> Array:
 
 def observed_hessians(cost: Any, theta: Array) -> Hessians | None:
     """Return the Hessians of single observations at ``theta``; None where all are the same, or the cost gives none."""
-    if additive_noise(cost, theta.size) is not None or not hessian.defined_for(type(cost)):
+    if additive_noise(cost, theta.size) is not None or not has_hessian(cost):
         return None
     z, _ = _observations(cost)
     found = np.zeros((len(z), theta.size, theta.size))

@@ -67,10 +67,10 @@ def _all_at_once(cost: FullMixture) -> int:
 
 
 @log_likelihood.register(Mixture)
-def _log_likelihood(cost: Mixture, z: Array) -> float | None:
+def _log_likelihood(cost: Mixture, z: Array) -> float:
     """Return log(N(y; p, v)/2 + N(y; q, v)/2) at the true p and q; stored observations have no density."""
     if cost.source != STREAM:
-        return None
+        return np.nan
     v = 0.5 / cost.half_precision
-    p, q = cost.centres
-    return float(-surprise(p, q, z[0], cost.half_precision) - np.log(2.0) - 0.5 * np.log(2.0 * np.pi * v))
+    p, q = cost.centres[0], cost.centres[1]
+    return -surprise(p, q, z[0], cost.half_precision) - np.log(2.0) - 0.5 * np.log(2.0 * np.pi * v)  # type: ignore[no-any-return]

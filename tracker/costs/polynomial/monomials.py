@@ -26,7 +26,8 @@ from tracker.costs.base import (
     search_region,
     value,
 )
-from tracker.costs.facts import ReducedLaw, additive_noise, common_fields, reduced_law
+from tracker.costs.facts import ReducedLaw, Tilt, common_fields, reduced_law, tilt
+from tracker.costs.noise_memory import remembering
 
 if TYPE_CHECKING:
     from tracker.array_types import Array, Integers, Words
@@ -44,16 +45,18 @@ class Terms(NamedTuple):
     factors: Integers
 
 
+@remembering
 class PolynomialCost(NamedTuple):
     """The polynomials p, its N first and its N(N+1)/2 second derivatives (row-wise, e <= d), in this order.
 
-    noise: F (N, rank); basis (N, N), here the identity; scale (N,): how far from 0 minimisers may be.
+    noise: F (N, rank); basis (N, N), here the identity; scale (N,): how far from 0 minimisers may be; memory: of the noise.
     """
 
     terms: Terms
     noise: Array
     basis: Array
     scale: Array
+    memory: float = 0.0
 
 
 class PolynomialInBasis(PolynomialCost):
@@ -213,9 +216,17 @@ def _a_basis_of_its_own(cost: PolynomialInBasis) -> tuple[str, ...]:
     return ()
 
 
-@additive_noise.register(PolynomialCost)
-def _additive_noise(cost: PolynomialCost, dimension: int) -> Array:
-    return np.asarray(cost.noise)
+@tilt.register(PolynomialCost)
+def _tilt(cost: PolynomialCost) -> Tilt:
+    """The terms of degree 1 are the slope; those of a higher degree, with the basis, are the shape."""
+    terms, slope = cost.terms, np.zeros(cost.scale.size)
+    degrees = np.diff(terms.starts)[: terms.rows[1]]
+    for t in np.flatnonzero(degrees == 1):
+        slope[terms.factors[terms.starts[t]]] += terms.coefficients[t]
+    curved = np.flatnonzero(degrees > 1)
+    factors = [terms.factors[terms.starts[t] : terms.starts[t + 1]] for t in curved]
+    shape = (terms.coefficients[curved], degrees[curved], np.concatenate([[], *factors]), cost.basis)
+    return Tilt(tuple(np.asarray(part, dtype=np.float64) for part in shape), np.asarray(cost.basis.T @ slope))
 
 
 @reduced_law.register(PolynomialCost)

@@ -15,6 +15,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from tracker.costs.base import CostKeys, GradientNoise, noise_covariance, noise_factor
+from tracker.costs.noise_memory import NoiseMemory, remembered_by
 from tracker.costs.polynomial.monomials import PolynomialCost, PolynomialInBasis, Terms
 from tracker.costs.polynomial.products import multiplied_out
 from tracker.keys import MAX_DIMENSION, Matrix, together
@@ -44,6 +45,8 @@ class PolynomialKeys(CostKeys):
     variables: Variables = Field(description='the names of the coordinates of theta, e.g. ["a", "b"]')
     formula: str = Field(description="the cost as a polynomial in the variables: numbers, + - * / ^ and parentheses")
     gradient_noise: GradientNoise = None
+    files = ("gradient_noise",)
+    noise_memory: NoiseMemory = 0.0
     basis: Matrix | None = Field(default=None, description="the formula is in u = basis @ theta")
 
     @model_validator(mode="after")
@@ -62,6 +65,11 @@ class PolynomialKeys(CostKeys):
     def dimension(self) -> int:
         """N."""
         return len(self.variables)
+
+    @property
+    def remembered(self) -> tuple[str, float, int]:
+        """The noise, where it has a memory."""
+        return remembered_by(self.noise_memory, self.gradient_noise, self.dimension)
 
     def search_size(self) -> int:
         """Return the terms times the variables."""
@@ -88,6 +96,7 @@ class PolynomialKeys(CostKeys):
             noise=noise_factor(noise_covariance(self.gradient_noise, N)),
             basis=basis,
             scale=np.abs(np.linalg.inv(basis)) @ _reach(self.formula, self.variables),
+            memory=self.noise_memory,
         )
 
 

@@ -1,0 +1,82 @@
+"""Which stored row a step sees: a random one, the next one of the file, or the next one of a sweep in a new order.
+
+Notes
+-----
+With n rows, step k sees
+- ``random``: a row drawn with equal probabilities, one uniform a step;
+- ``in-order``: row k mod n; nothing is drawn;
+- ``shuffle``: row p(k mod n), p a permutation of its own for each sweep k // n and each trial: a Feistel cipher on the numbers
+  below the next power of 4, walked until it falls below n, keyed by the sweep and by the trial's stream of observations, which
+  is not advanced. All modes of a world have the same order, so that nobody else advances it.
+Where a column of the file says which mode holds, a mode's cost is about its own rows: ``place`` gives for each row of the file its
+place among those.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from tracker.compiled import helper
+from tracker.streams import draw_index
+
+if TYPE_CHECKING:
+    from tracker.array_types import Integers, Words
+
+Rows = Literal["random", "in-order", "shuffle"]
+RANDOM, IN_ORDER, SHUFFLE = range(3)
+KINDS = {"random": RANDOM, "in-order": IN_ORDER, "shuffle": SHUFFLE}
+MEANING = 'which row a step sees: "random", "in-order" (row k mod n), or "shuffle" (each sweep in a new order)'
+
+_U = np.uint64
+_ODD, _MIX = _U(0x9E3779B97F4A7C15), _U(0xD6E8FEB86659FD93)
+_32, _1, _0 = _U(32), _U(1), _U(0)
+ROUNDS = 8
+
+
+class RowOrder(NamedTuple):
+    """how: one of RANDOM, IN_ORDER, SHUFFLE; place (rows of the file,), empty where all rows are the mode's own."""
+
+    how: int
+    place: Integers
+
+
+@helper
+def scrambled(value: np.uint64, key: np.uint64) -> np.uint64:
+    """Return a hash of ``value`` under ``key``."""
+    mixed = (value + key) * _MIX
+    mixed = (mixed ^ (mixed >> _32)) * _MIX
+    return mixed ^ (mixed >> _32)
+
+
+@helper
+def permuted(index: int, n: int, key: np.uint64) -> int:
+    """Return where a permutation of 0, ..., n - 1, chosen by ``key``, puts ``index``."""
+    half = _1
+    while (_1 << (half + half)) < _U(n):
+        half += _1
+    low = (_1 << half) - _1
+    value = _U(index)
+    while True:
+        left, right = value >> half, value & low
+        for r in range(ROUNDS):
+            left, right = right, left ^ (scrambled(right, scrambled(_U(r) * _ODD, key)) & low)
+        value = (left << half) | right
+        if value < _U(n):
+            return int(value)
+
+
+@helper
+def row_of_step(order: RowOrder, n: int, k: int, stream: Words) -> int:
+    """Return the row, of n, that step k sees."""
+    if order.how == RANDOM:
+        return draw_index(stream, n)
+    if order.how == IN_ORDER:
+        return order.place[k % order.place.size] if order.place.size > 0 else k % n
+    return permuted(k % n, n, scrambled(_U(k // n) * _ODD, stream[0] ^ stream[1]))
+
+
+def row_order(rows: Rows, place: Integers | None = None) -> RowOrder:
+    """Return the order that the key ``rows`` means."""
+    return RowOrder(KINDS[rows], np.zeros(0, dtype=np.int64) if place is None else place)
