@@ -117,7 +117,7 @@ def triple(T: float, n: int, bounds: list[float], kappa: float = KAPPA) -> tuple
     environment = engine.Environment(problem.plan, scenario.seed, [0, 1])
     block = engine._block(environment.advance(scenario.steps), environment)
     starts, skews = engine.start_points(problem, index), engine.start_skews(problem, contestant, index)
-    engine._advance(problem, contestant, index, starts, skews, block, ledger)
+    engine._advance(problem, engine.packed_modes(problem), contestant, index, starts, skews, block, ledger)
     state = unpack(contestant.parameters, 3, ledger.state[1])
     return state.theta, state.D.T, state.S[np.tril_indices(3, -1)]
 

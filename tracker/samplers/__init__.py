@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING
 
 from tracker.samplers.accelerated import AcceleratedKeys
 from tracker.samplers.adaptive_step import AdaptiveStepKeys
+from tracker.samplers.averaged import AveragedKeys
 from tracker.samplers.hessian import HessianKeys
 from tracker.samplers.kinetic import KineticKeys
 from tracker.samplers.langevin import LangevinKeys
 from tracker.samplers.psgld import PsgldKeys
+from tracker.samplers.restart import RestartKeys
 from tracker.samplers.spsa import SpsaKeys
 from tracker.samplers.tempered import TemperedKeys
 from tracker.samplers.two_timescale import TwoTimescaleSpsaKeys
 from tracker.samplers.wandering import WanderingKeys
+from tracker.samplers.wrapper_keys import WrapperKeys
 
 if TYPE_CHECKING:
     from tracker.samplers.base import SamplerKeys
@@ -29,4 +32,7 @@ SAMPLERS: dict[str, type[SamplerKeys]] = {
     "adaptive-step": AdaptiveStepKeys,
     "kinetic": KineticKeys,
     "psgld": PsgldKeys,
+    "restart": RestartKeys,
+    "averaged": AveragedKeys,
 }
+WrapperKeys.kinds = SAMPLERS

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tracker.costs.base import gradient
+from tracker.samplers.banded_skew import band_of, banded_move
 from tracker.samplers.base import SkewKeys, langevin_move, sampler
 from tracker.samplers.state import carried, scratch
 
@@ -15,11 +16,15 @@ if TYPE_CHECKING:
     from tracker.array_types import Array, Words
 
 
+FEW_COORDINATES = 16  # up to which a product with all of S takes as long as one with a band
+
+
 class Accelerated(NamedTuple):
-    """Parameters."""
+    """Parameters; S has no entry farther than ``band`` from its diagonal."""
 
     epsilon: float
     noise: float
+    band: int
 
 
 class State(NamedTuple):
@@ -34,7 +39,10 @@ class State(NamedTuple):
 def _step(sampler: Accelerated, state: State, cost: Any, k: int, z: Array, w: Array, streams: Words) -> None:
     theta, S, g = state.theta, state.S, state.g
     gradient(cost, theta, z, g)
-    langevin_move(theta, S, g, w, sampler.epsilon, sampler.noise)
+    if theta.size > FEW_COORDINATES:
+        banded_move(theta, S, g, w, sampler.epsilon, sampler.noise, sampler.band)
+    else:
+        langevin_move(theta, S, g, w, sampler.epsilon, sampler.noise)
 
 
 class AcceleratedKeys(SkewKeys):
@@ -43,3 +51,8 @@ class AcceleratedKeys(SkewKeys):
     kind: Literal["accelerated"]
     parameters = Accelerated
     euler = True
+
+    @property
+    def band(self) -> int:
+        """How far from its diagonal S has entries."""
+        return band_of(self.skew)

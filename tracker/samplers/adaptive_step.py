@@ -88,6 +88,7 @@ class AdaptiveStepKeys(SamplerKeys):
     kind: Literal["adaptive-step"]
     parameters = AdaptiveStep
     adapts = "its step"
+    samples_gibbs = True
     epsilon_step: Number = Field(description="the step size of epsilon")
     epsilon_bounds: Bounds = Field(description="[lo, hi]: where epsilon is kept")
     tangent_limit: Positive = Field(default=1e6, description="beyond max|V| > tangent_limit V is reset to 0")

@@ -13,32 +13,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, ValidationInfo, model_validator
 
 from tracker.compiled import generic, generic_with_default, inlined, where
-from tracker.costs.base import gradient
-from tracker.keys import Bounds, InverseTemperature, Keys, Name, Number, Positive, Skew
+from tracker.keys import Bounds, DottedName, InverseTemperature, Keys, Number, Positive, Skew, named_by_kind
 from tracker.samplers.linear_step import linear_step
 from tracker.samplers.state import (
     Recorded,
     begin_function,
+    forget_function,
     parts_of,
     record_function,
     recorded_of,
-    set_skew,
     size_function,
     unpack_function,
+    with_step_function,
+    wraps,
 )
-from tracker.streams import draw_bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tracker.array_types import Array, Words
     from tracker.samplers.linear_step import LinearStep
-
-_ONE = np.uint64(1)
-
 
 # Rows of a trial's streams (4, 4) that belong to the sampler; rows 0 and 1 are the observations and the injected noise.
 PERTURBED, AHEAD = 2, 3
@@ -77,6 +74,24 @@ def place(sampler: Any, state: Any, minimisers: Array) -> None:
 
 
 @generic_with_default
+def switched(sampler: Any, state: Any, k: int) -> None:
+    """Tell that the mode of step k is a new one; only what raises alarms keeps it, to be judged by it, or is told the times."""
+    return
+
+
+@generic_with_default
+def with_step(sampler: Any, epsilon: float) -> Any:
+    """Return the sampler with another step: its ``epsilon``, and its ``noise``, which goes with the root of it."""
+    return sampler
+
+
+@generic_with_default
+def forget(sampler: Any, state: Any) -> None:
+    """Begin anew at theta: velocities, tangents and moments are 0; S and what else was given or learnt is kept."""
+    return
+
+
+@generic_with_default
 def moves(sampler: Any) -> bool:
     """Tell whether steps use gradients and noise at all."""
     return True
@@ -94,17 +109,27 @@ def resets_of(sampler: Any, state: Any) -> float:
     return 0.0
 
 
-def sampler(parameters: type, state: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that makes a function the step of the kind with these parameters and this state."""
+def sampler(
+    parameters: type, state: type, begins: Callable[..., None] | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that makes a function the step of the kind with these parameters and this state.
+
+    ``begins`` stands in place of the ``begin`` that follows from the declared state.
+    """
+    names = {f"{one.__name__}_of": one for one in (state_size, unpack, begin, record_state, forget, with_step)}
 
     def declare(function: Callable[..., None]) -> Callable[..., None]:
         step.register(parameters)(function)
-        state_size.register(parameters)(size_function(state))
-        unpack.register(parameters)(unpack_function(state))
-        begin.register(parameters)(begin_function(state, parameters))
-        if recorded_of(state):
-            record_state.register(parameters)(record_function(state))
-        if "resets" in parts_of(state):
+        state_size.register(parameters)(size_function(state, names))
+        unpack.register(parameters)(unpack_function(state, names))
+        begin.register(parameters)(begins or begin_function(state, parameters, names))
+        forget.register(parameters)(forget_function(state, names))
+        with_step.register(parameters)(with_step_function(parameters, names))
+        if recorded_of(state) or wraps(state):
+            record_state.register(parameters)(record_function(state, names))
+        if wraps(state):
+            resets_of.register(parameters)(_count_inner_resets)
+        elif "resets" in parts_of(state):
             resets_of.register(parameters)(_count_resets)
         STATES[parameters] = state
         return function
@@ -116,13 +141,28 @@ def _count_resets(sampler: Any, state: Any) -> float:
     return state.resets[0]
 
 
+def _count_inner_resets(sampler: Any, state: Any) -> float:
+    return resets_of(sampler.inner, state.inner)
+
+
 STATES: dict[type, type] = {}  # the declared state of each kind, by its parameters
 
 
-def recorded_by(parameters: type) -> tuple[Recorded, ...]:
-    """Return what the kind with these parameters records beside theta."""
-    state = STATES.get(parameters)
-    return () if state is None else recorded_of(state)
+def layers_of(parameters: Any) -> tuple[type, ...]:
+    """Return the type of a sampler's parameters, then that of the one that it wraps, and so on."""
+    state = STATES.get(type(parameters))
+    return (type(parameters), *(layers_of(parameters.inner) if state is not None and wraps(state) else ()))
+
+
+def learns_its_step(parameters: Any) -> bool:
+    """Tell whether a sampler, or one that it wraps, keeps its step in its state."""
+    states = [STATES[layer] for layer in layers_of(parameters) if layer in STATES]
+    return any(part.start == "epsilon" for state in states for part in parts_of(state).values())
+
+
+def recorded_by(*layers: type) -> tuple[Recorded, ...]:
+    """Return what a sampler with parameters of these types, one around the other, records beside theta."""
+    return tuple(one for layer in layers if layer in STATES for one in recorded_of(STATES[layer]))
 
 
 # --- shared algebra
@@ -139,53 +179,11 @@ def langevin_move(theta: Array, S: Array, g: Array, w: Array, epsilon: float, no
 
 
 @inlined
-def langevin_pair(plus: Array, minus: Array, state: Any, cost: Any, z: Array, w: Array, sampler: Any) -> None:
-    """Move theta+ and theta- with the same z and w under S + mu Delta and S - mu Delta."""
-    S, Delta, M, g = state.S, state.Delta, state.M, state.g
-    mu = sampler.perturbation
-    for d in range(plus.size):
-        for e in range(plus.size):
-            M[d, e] = S[d, e] + mu * Delta[d, e]
-    gradient(cost, plus, z, g)
-    langevin_move(plus, M, g, w, sampler.epsilon, sampler.noise)
-    for d in range(plus.size):
-        for e in range(plus.size):
-            M[d, e] = S[d, e] - mu * Delta[d, e]
-    gradient(cost, minus, z, g)
-    langevin_move(minus, M, g, w, sampler.epsilon, sampler.noise)
-
-
-@inlined
-def descend_skew(S: Array, Delta: Array, difference: float, sampler: Any) -> None:
-    """Set S(i, j) to S(i, j) - skew_step difference / (2 mu Delta(i, j)), i > j, projected."""
-    quotient = sampler.skew_step * difference / (2.0 * sampler.perturbation)
-    for i in range(S.shape[0]):
-        for j in range(i):
-            # Delta is +1 or -1: dividing by it is multiplying by it
-            set_skew(S, i, j, S[i, j] - quotient * Delta[i, j], sampler.low, sampler.high)
-
-
-@inlined
 def reset_where(condition: Any, tangent: Array, resets: Array) -> None:
     """Set a derivative process to 0 where ``condition`` holds, and count it."""
     for index in np.ndindex(tangent.shape):
         tangent[index] = where(condition, 0.0, tangent[index])
     resets[0] += where(condition, 1.0, 0.0)
-
-
-@inlined
-def draw_perturbation(stream: Words, Delta: Array) -> None:
-    """Fill Delta (N, N), skew, with independent signs below the diagonal, row by row, 64 from each draw of bits."""
-    bits, left = _ONE, 0
-    for i in range(Delta.shape[0]):
-        for j in range(i):
-            if left == 0:
-                bits, left = draw_bits(stream), 64
-            sign = where((bits & _ONE) == _ONE, 1.0, -1.0)
-            bits >>= _ONE
-            left -= 1
-            Delta[i, j] = sign
-            Delta[j, i] = -sign
 
 
 # --- what a scenario file says of a sampler, and what theory may know of its kind
@@ -213,13 +211,19 @@ class SamplerKeys(Keys):
     euler: ClassVar[bool] = False  # theta_{k+1} = theta_k - epsilon (I + S) g + noise w, S fixed
     tangent: ClassVar[bool] = False  # it carries D = d theta / d S, and S follows g'D
     adapts: ClassVar[str] = ""  # what moves beside theta, in words: "its S"
+    samples_gibbs: ClassVar[bool] = False  # in one mode that lasts it samples exp(-beta C), up to its step sizes
 
-    name: Name = Field(description="what it is called in results: letters, digits, _ and -")
+    name: DottedName = Field(description="what it is called in results: letters, digits, _, - and .")
     kind: str = Field(description="the kind of sampler")
     epsilon: Positive = Field(description="the step size")
     beta: InverseTemperature = Field(
         default=1.0, description='the inverse temperature; "inf" for plain stochastic gradient'
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, data: Any, info: ValidationInfo) -> Any:
+        return named_by_kind(cls, "kind", data, info.context)
 
     @property
     def noise(self) -> float:
@@ -230,6 +234,11 @@ class SamplerKeys(Keys):
     def effective_step(self) -> float:
         """The step of the classical sampler that moves as fast."""
         return self.epsilon
+
+    @property
+    def classical_limit(self) -> bool:
+        """Whether its step is stable where theta <- theta - epsilon (I + S) g is; not known of a kind that does not say so."""
+        return self.euler or self.tangent or self.skew_is != "none"
 
     @property
     def evaluations(self) -> Evaluations:
@@ -264,6 +273,7 @@ class SkewKeys(SamplerKeys):
     """Samplers with a skew matrix: ``skew`` is a matrix, a number (N = 2), ``"random"`` or ``"optimal"``."""
 
     skew_is: ClassVar[SkewIs] = "fixed"
+    samples_gibbs = True
     skew: Skew = Field(
         description='the matrix S: a skew matrix, a number s for [[0, -s], [s, 0]], "random" or "optimal"'
     )

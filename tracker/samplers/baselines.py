@@ -1,6 +1,6 @@
-"""The baselines that stand beside the samplers: ``frozen`` never moves, ``oracle`` knows the hidden mode.
+"""The baselines that stand beside the samplers: ``frozen`` never moves, ``oracle`` knows the hidden mode, ``filter`` infers it.
 
-The oracle sits on the current global minimiser; of several, on the one nearest to its last place.
+The filter has a file of its own. The oracle sits on the current global minimiser; of several, on the one nearest to its last place.
 """
 
 from __future__ import annotations
@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker.baseline_names import FROZEN, ORACLE
+from tracker.baseline_names import FILTER, FROZEN, ORACLE
 from tracker.compiled import copy
-from tracker.samplers.base import moves, place, sampler
+from tracker.samplers.base import Evaluations, moves, place, sampler
+from tracker.samplers.mode_filter import Filter, filter_of, is_bound, why_no_filter, why_not_by_keys
 from tracker.samplers.state import carried
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from tracker.array_types import Array, Words
+    from tracker.samplers.known_world import KnownWorld
 
 
 class Baseline(NamedTuple):
@@ -57,20 +59,35 @@ def _place(sampler: Baseline, state: State, minimisers: Array) -> None:
     copy(minimisers[nearest], theta)
 
 
-def _anywhere(parts: Mapping[str, Any]) -> str:
+def _anywhere(world: Any) -> str:
     return ""
 
 
 class Offer(NamedTuple):
-    """A baseline: its parameters, and why it does not apply to a scenario of these parts; an empty text where it does."""
+    """A baseline: the type of its parameters, how they are built, and what others need to know of it.
 
-    parameters: Any
+    why_not : why it does not apply to a scenario of these parts, before anything is built; an empty text where it may
+    why_not_here : the same of a world that is built, in which everything can be told
+    evaluations : per step, of what it sees
+    recovers : whether it has times of re-acquisition: what stands still, or is always there, has none
+    is_bound : whether no sampler that sees one gradient a step can have a smaller mean square error
+    """
+
+    kind: type
+    build: Callable[[KnownWorld], Any]
     why_not: Callable[[Mapping[str, Any]], str] = _anywhere
+    why_not_here: Callable[[KnownWorld], str] = _anywhere
+    evaluations: Evaluations = Evaluations(gradient=0)
+    recovers: bool = False
+    is_bound: Callable[[KnownWorld], bool] = lambda _: False
 
 
 BASELINES: dict[str, Offer] = {
-    FROZEN: Offer(Baseline(0)),
-    ORACLE: Offer(Baseline(1)),
+    FROZEN: Offer(Baseline, lambda _: Baseline(0)),
+    ORACLE: Offer(Baseline, lambda _: Baseline(1), is_bound=lambda _: True),
+    FILTER: Offer(
+        Filter, filter_of, why_not_by_keys, why_no_filter, Evaluations(gradient=1), recovers=True, is_bound=is_bound
+    ),
 }
 
 

@@ -61,6 +61,7 @@ class KineticKeys(SamplerKeys):
 
     kind: Literal["kinetic"]
     parameters = Kinetic
+    samples_gibbs = True
     friction: Positive = Field(description="how fast the velocity is lost; the effective step is epsilon / friction")
 
     @model_validator(mode="after")

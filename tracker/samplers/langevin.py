@@ -43,3 +43,4 @@ class LangevinKeys(SamplerKeys):
     kind: Literal["langevin"]
     parameters = Langevin
     euler = True
+    samples_gibbs = True

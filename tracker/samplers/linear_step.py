@@ -24,6 +24,7 @@ class LinearStep(NamedTuple):
     drift : ndarray, shape (n, n)
     reads : ndarray, shape (N, n)
     begins : ndarray, shape (n, N); u_0 = begins theta_0
+    smooth : whether the matrices have derivatives in epsilon at epsilon = 0, from which the leading error follows
     """
 
     gain: Array
@@ -31,10 +32,17 @@ class LinearStep(NamedTuple):
     drift: Array
     reads: Array
     begins: Array
+    smooth: bool = True
 
 
 def linear_step(
-    gain: Array, heat: Array, drift: Array | None = None, reads: Array | None = None, begins: Array | None = None
+    gain: Array,
+    heat: Array,
+    drift: Array | None = None,
+    reads: Array | None = None,
+    begins: Array | None = None,
+    *,
+    smooth: bool = True,
 ) -> LinearStep:
     """Return the matrices; by default nothing drifts, the gradient is that at theta, and the rest of u begins as 0."""
     n, N = gain.shape
@@ -45,4 +53,5 @@ def linear_step(
         np.zeros((n, n)) if drift is None else drift,
         first.T if reads is None else reads,
         first if begins is None else begins,
+        smooth,
     )

@@ -111,6 +111,11 @@ class TemperedKeys(SamplerKeys):
         return self
 
     @property
+    def classical_limit(self) -> bool:
+        """Yes: only the noise is another."""
+        return True
+
+    @property
     def evaluations(self) -> Evaluations:
         """Evaluations per step."""
         return Evaluations(gradient=1, hessian=1)

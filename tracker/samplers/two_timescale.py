@@ -27,13 +27,11 @@ from tracker.samplers.base import (
     PERTURBED,
     Evaluations,
     MovingSkewKeys,
-    descend_skew,
-    draw_perturbation,
     idle,
     langevin_move,
-    langevin_pair,
     sampler,
 )
+from tracker.samplers.perturbed_skew import descend_skew, draw_perturbation, langevin_pair
 from tracker.samplers.state import SKEW, carried, scratch
 from tracker.streams import draw_normals
 
