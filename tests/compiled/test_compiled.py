@@ -17,14 +17,17 @@ from worlds import ROOT, SCENARIOS
 import tracker
 from tracker.compiled import borrow, borrowed_arrays, disjoint, helper, helper_parts, implementation_hash, kernel
 from tracker.compiled.fingerprint import code_hash
+from tracker.compiled.generics import hash_of_kinds
 from tracker.compiled.numba_loading import load_numba
 from tracker.costs import base
+from tracker.costs.base import gradient, value
 from tracker.costs.mixture.likelihood import _surprises
 from tracker.engine.ledger import Layout
 from tracker.engine.loop import furnish
 from tracker.exponential import HIGHEST, LOWEST, exponential
 from tracker.samplers import SAMPLERS
 from tracker.samplers.base import state_size, unpack
+from tracker.scenario.own_checks import check_at_start
 
 # One word for each kind of key; the numbers do not matter, only the layout of the state.
 KEYS = {
@@ -117,7 +120,9 @@ def test_the_views_of_a_state_do_not_overlap(kind, N):
 
 def test_the_scratch_of_the_loop_does_not_overlap():
     layout = Layout(10, 0, 1, 0, 1, 8, 2, 3, 2, 1e9, 0.1)
-    work = furnish(layout, 4, np.zeros(8 * (3 + 4) + 2 + 5 * 4), np.zeros(4))
+    work = furnish(
+        layout, 4, np.zeros(8 * (3 + 4) + 2 + 5 * 4), np.zeros(4), np.zeros(3), np.zeros(2), np.zeros((0, 0)), 0
+    )
     for a, b in combinations(work, 2):
         assert not np.shares_memory(a, b)
 
@@ -331,6 +336,36 @@ def test_a_cost_cannot_write_to_its_own_arrays():
 
     mine = np.zeros(1)
     scenario = tracker.parse((SCENARIOS / "example_b.toml").read_text())
-    with pytest.raises(TypeError, match="must not write to its own arrays"):
+    with pytest.raises(tracker.ScenarioError, match="must not write to its own arrays"):
         tracker.run(scenario.replace(modes=[Scratch(mine), Scratch(mine)]), executor=1)
     mine[0] = 1.0  # the caller's own array is left as it was
+
+
+RATE = 1.0
+
+
+class Reads(NamedTuple):
+    """A cost that reads a constant."""
+
+    centre: float
+
+
+@value.register(Reads)
+def _reads(cost, theta, z):
+    return RATE * (theta[0] - cost.centre) ** 2
+
+
+@gradient.register(Reads)
+def _reads_gradient(cost, theta, z, out):
+    out[0] = 2 * RATE * (theta[0] - cost.centre)
+
+
+def test_a_constant_that_changes_after_compiling_is_told_not_ignored(monkeypatch):
+    keys = {"kind": "langevin", "epsilon": 0.1}
+    world = {"name": "reads", "trials": 1, "steps": 4, "start": [0.0], "baselines": []}
+    scenario = tracker.parse({**world, "modes": {"one": Reads(1.0)}, "samplers": {"s": keys}})
+    hash_of_kinds((Reads,))  # as if it had been compiled
+    check_at_start(scenario)
+    monkeypatch.setattr(sys.modules[__name__], "RATE", 2.0)
+    with pytest.raises(tracker.ScenarioError, match="Reads: a function of it, or a helper or constant"):
+        check_at_start(scenario)

@@ -28,6 +28,7 @@ trials = 7
 steps = 1500
 burn_in = 100
 record_every = 7
+baselines = ["frozen", "oracle"]
 start = { mean = [0.5, 0.0], covariance = [[0.5, 0.1], [0.1, 0.2]] }
 
 [chain]

@@ -44,11 +44,11 @@ from tracker.runs import (
 from tracker.runs import resume_preview as kept
 from tracker.runs.lock_file import LOCK, hold_lock, holder_of, living_holder
 from tracker.runs.manifest import Manifest, read_journal
-from tracker.runs.resuming import Stored
 from tracker.runs.run_directory import RunDirectory
 from tracker.runs.run_errors import FailedShard
 from tracker.runs.run_status import status_of
 from tracker.runs.shard_schedule import ShardSchedule
+from tracker.runs.stored_shards import Stored
 from tracker.runs.workers import Task
 
 SHORT = ("trials=6", "steps=400", "record_every=20", "burn_in=50", "chain.alpha=0.02", 'chain.initial="stationary"')

@@ -33,21 +33,21 @@ SWITCHES = 3 * len(SCENARIO.modes)  # at least as many in 6 x 400 steps with thi
 # docs/architecture, "What a run leaves", lists the tables; these are their keys.
 AVERAGE = {"mean", "stderr"}
 SUMMARY = {
-    "": {"format", "scenario", "chain", "regime", "samplers", "cost_every", "hash"},
+    "": {"format", "scenario", "chain", "regime", "samplers", "claims", "cost_every", "ladder", "notes", "hash"},
     "scenario": {"name", "sha256", "seed", "trials", "steps"},
     "chain": {"alpha", "modes", "stationary", "switches", "dwell"},
     "dwell": {"mode", "completed", "censored", "mean", "expected", "p_value", "rate_p_value"},
     "regime": {"sampler", "ratio", "class"},
     "sampler": {
         "name", "kind", "epsilon", "beta", "tracking_error", "mean_square_error", "excess_cost", "recovery", "mean",
-        "covariance", "final", "diverged", "evaluations", "steps_per_second",
+        "covariance", "final", "diverged", "evaluations", "steps_per_second", "detection", "path_length", "regret",
     },
     "recovery": {"already", "median", "low", "high", "censored", "mean", "stayed", "switches", "by_mode"},
     "final": {"mean", "second", "by_mode"},
     "by_mode": {"mode", "probability", "mean", "second"},
     "evaluations": {"gradient", "cost", "hessian"},
 }  # fmt: skip
-ADDED = {"sampler": {"inside_target", "first_divergence", "resets", "regret", "recovery_mean", "step_over_limit"}}
+ADDED = {"sampler": {"inside_target", "first_divergence", "resets", "recovery_mean", "step_over_limit"}}
 
 
 def rows(run: tracker.Run) -> dict[str, Any]:
@@ -72,7 +72,10 @@ def check_summary(run: tracker.Run) -> None:
     assert [row["sampler"] for row in summary["regime"]] == (names if scenario.chain is not None else [])
     for row in summary["regime"]:
         keys_as_designed(row, "regime")
-    assert [row["name"] for row in summary["samplers"]] == [*names, "frozen", "oracle"]
+    assert [row["name"] for row in summary["samplers"]] == [*names, *scenario.baselines]
+    assert scenario.baselines in (("frozen", "oracle"), ("frozen", "oracle", "filter"))
+    assert len(summary["notes"]) == ("filter" not in scenario.baselines)
+    assert {row["rung"] for row in summary["ladder"]} == set(scenario.baselines)
     for row in summary["samplers"]:
         keys_as_designed(row, "sampler")
         keys_as_designed(row["recovery"], "recovery")
@@ -139,8 +142,8 @@ def test_the_result_opens_with_xarray(finished: tracker.Run) -> None:
     assert finished.path is not None
     with xarray.open_dataset(finished.path / "result.nc", engine="h5netcdf") as found:
         found.load()
-    assert {"sampler": 3, "trial": 6, "time": 21, "theta": 2}.items() <= dict(found.sizes).items()
-    assert list(found.sampler.values) == ["skewed", "frozen", "oracle"]
+    assert {"sampler": 4, "trial": 6, "time": 21, "theta": 2}.items() <= dict(found.sizes).items()
+    assert list(found.sampler.values) == ["skewed", "frozen", "oracle", "filter"]
     assert found.theta_trace.dims == ("sampler", "trial", "time", "theta")
     assert list(found.time.values) == list(range(0, 401, 20))
     np.testing.assert_array_equal(found.theta_trace.sel(sampler="skewed"), finished.arrays["theta"][:, 0])
@@ -530,7 +533,8 @@ def test_a_sampler_that_diverges_is_counted_and_the_others_go_on(tmp_path: Path)
     assert "wild" in done.stderr  # the step size is beyond its limit: said before the run
     (row,) = [line.split() for line in done.stdout.splitlines() if line.split()[:1] == ["wild"]]
     assert row[1] == "1.2"
-    assert [cell for cell in row[2:] if cell not in ("grad", "1")][1:6] == ["-", "-", "-", "-", "6"]
+    assert [cell for cell in row[2:] if cell not in ("grad", "1")][1:5] == ["-", "-", "-", "-"]
+    assert "6" in row
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     wild, sane = summary["samplers"][:2]
     assert (wild["diverged"], wild["final"]["mean"]) == (6, [None, None])

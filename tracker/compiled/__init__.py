@@ -13,8 +13,8 @@ A step and a cost choose between numbers with ``where`` and ``any_of``, not with
 
 The disk cache is never stale: numba looks only at a kernel's own file when it decides whether a cached binary is still
 good, so the cache folder is named by a hash of all sources of this package (but for the rooms that hold no compiled
-code), and kernels that live outside of the package, or meet a type whose implementation does, are compiled anew in each
-process. The cache is never trusted blindly: folder, owner and digest are checked before numba gets the bytes.
+code). What is compiled for a type from outside is kept under a hash of the functions that serve it and of all that they read:
+helpers, constants, closures, to any depth. The cache is never trusted blindly: folder, owner and digest are checked before numba gets the bytes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,15 @@ import numpy as np
 
 from tracker.compiled.borrowed_arrays import borrow
 from tracker.compiled.caching import cache_folder, source_fingerprint
-from tracker.compiled.generics import from_outside, generic, generic_with_default, implementation_hash, kinds_in
+from tracker.compiled.generics import (
+    changed_since_compiled,
+    from_outside,
+    generic,
+    generic_with_default,
+    hash_of_kinds,
+    implementation_hash,
+    kinds_in,
+)
 from tracker.compiled.lane_choices import any_of, where
 from tracker.compiled.numba_loading import load_numba, with_numba
 from tracker.compiled.numba_options import OPTIONS, helper_options
@@ -42,6 +50,7 @@ __all__ = [
     "any_of",
     "borrow",
     "cache_folder",
+    "changed_since_compiled",
     "copy",
     "copy_where",
     "disjoint",
@@ -159,10 +168,18 @@ class Kernel(Generic[P, R]):
     def _dispatcher(self, args: tuple[Any, ...]) -> Any:
         if from_outside(args):
             # numba takes two classes of one name and the same fields for one: each gets a dispatcher of its own
-            return self._without_cache(tuple(kinds_in(args)))
+            return self._of_kinds(tuple(kinds_in(args)))
         if self._cached is None:
             self._cached = _with_cache(self.interpreted) or self._without_cache(())
         return self._cached
+
+    def _of_kinds(self, kinds: tuple[type, ...]) -> Any:
+        if kinds not in self._fresh:
+            found = _with_cache(self.interpreted, hash_of_kinds(kinds))
+            with _compiling_lock:
+                if found is not None:
+                    self._fresh.setdefault(kinds, found)
+        return self._without_cache(kinds)
 
     def _without_cache(self, kinds: tuple[type, ...]) -> Any:
         with _compiling_lock:
@@ -183,11 +200,11 @@ def _dispatcher_of(function: Callable[..., Any]) -> Any:
     return njit(nogil=True, **OPTIONS)(_with_numbas_unroll(function))
 
 
-def _with_cache(function: Callable[..., Any]) -> Any:
+def _with_cache(function: Callable[..., Any], outside: str = "") -> Any:
     from tracker.compiled.numba_cache import checked_cache
 
     folder = cache_folder()
-    cache = None if folder is None else checked_cache(function, folder)
+    cache = None if folder is None else checked_cache(function, folder, outside)
     if cache is None:
         return None
     dispatcher = _dispatcher_of(function)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sysconfig
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -40,7 +42,13 @@ def _of_function(function: Any, seen: set[int]) -> bytes:
         return _hash("known", function.__qualname__)
     seen.add(id(function))
     cells = [_of_value(cell.cell_contents, seen) for cell in function.__closure__ or ()]
-    read = [_of_value(function.__globals__[name], seen) for name in _names(code) if name in function.__globals__]
+    names = _names(code)
+    read = [_of_value(function.__globals__[name], seen) for name in names if name in function.__globals__]
+    # a constant or a helper of a module that the function reads by its name: compiled code holds what it was
+    for name in names:
+        module = function.__globals__.get(name)
+        if isinstance(module, ModuleType) and not _is_installed(module):
+            read += [_of_value(vars(module)[one], seen) for one in names if one in vars(module)]
     defaults = [_of_value(value, seen) for value in function.__defaults__ or ()]
     return _hash(_of_code(code, seen), *cells, *read, *defaults)
 
@@ -56,8 +64,21 @@ def _of_value(value: Any, seen: set[int]) -> bytes:
     if isinstance(value, ModuleType):
         return _hash("module", value.__name__)
     if callable(value):
-        return _hash("class", value.__qualname__) if isinstance(value, type) else _of_function(value, seen)
+        fields = repr(getattr(value, "_fields", ()))
+        return _hash("class", value.__qualname__, fields) if isinstance(value, type) else _of_function(value, seen)
     return content_hash(value)
+
+
+def _is_installed(module: ModuleType) -> bool:
+    """Tell whether a module is Python's own or an installed package's: versions tell what it is."""
+    file = getattr(module, "__file__", None)
+    return file is None or any(Path(file).is_relative_to(place) for place in _installed_places())
+
+
+@cache
+def _installed_places() -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    return tuple({paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")})
 
 
 def _names(code: CodeType) -> list[str]:

@@ -54,9 +54,11 @@ class GenericFunction(Generic[P, R]):
                 )
                 raise TypeError(message)
             expected, given = list(self.__signature__.parameters), list(inspect.signature(implementation).parameters)
-            if expected != given:
-                message = f"{self.__name__} for {kind.__name__} takes ({', '.join(expected)}), not ({', '.join(given)})"
-                raise TypeError(message)
+            if len(expected) != len(given):  # names are free: everybody calls by position
+                takes = (
+                    f"takes {len(expected)} arguments ({', '.join(expected)}), not {len(given)} ({', '.join(given)})"
+                )
+                raise TypeError(f"{self.__name__} for {kind.__name__} {takes}")
             self._implementations[kind] = implementation
             if not Path(implementation.__code__.co_filename).is_relative_to(PACKAGE):
                 _foreign.add(kind)
@@ -114,6 +116,25 @@ def implementation_hash(kind: type) -> str:
         if served and not Path(served.__code__.co_filename).is_relative_to(PACKAGE):
             parts.append((one.__name__, code_hash(served)))
     return content_hash(tuple(sorted(parts))).hex()
+
+
+_compiled_code: dict[type, str] = {}  # what was compiled for a type from outside
+
+
+def hash_of_kinds(kinds: tuple[type, ...]) -> str:
+    """Return a hash of all code from outside that serves these types, and of their fields; it is remembered as compiled."""
+    parts = []
+    for kind in kinds:
+        if _is_foreign(kind):
+            if kind not in _compiled_code:
+                _compiled_code[kind] = implementation_hash(kind)
+            parts.append((kind.__qualname__, repr(getattr(kind, "_fields", ())), _compiled_code[kind]))
+    return content_hash(tuple(parts)).hex()
+
+
+def changed_since_compiled(kind: type) -> bool:
+    """Tell whether a function that serves ``kind``, or something that it reads, is another than when it was compiled."""
+    return kind in _compiled_code and _compiled_code[kind] != implementation_hash(kind)
 
 
 def kinds_in(value: Any) -> Iterator[type]:

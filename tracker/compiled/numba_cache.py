@@ -6,6 +6,7 @@ names and their checks are in ``cache_files``; this module talks to numba. Where
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import sys
 from typing import TYPE_CHECKING, Any
@@ -21,29 +22,35 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def checked_cache(function: Callable[..., Any], folder: Path) -> CheckedCache | None:
-    """Return a cache for ``function``; None where its code cannot be told by the name of the folder."""
+def checked_cache(function: Callable[..., Any], folder: Path, outside: str = "") -> CheckedCache | None:
+    """Return a cache for ``function``; None where its code cannot be told by the name of the folder.
+
+    ``outside`` is a hash of the code from elsewhere that is compiled with it.
+    """
     room, _, module = function.__module__.partition(".")
     if room != PACKAGE.name or function.__closure__ is not None:
         return None
     name = f"{module}.{function.__qualname__}-{function.__code__.co_firstlineno}"
     name = f"{name.replace('<', '').replace('>', '')}.py{sys.version_info[0]}{sys.version_info[1]}{sys.abiflags}"
-    return CheckedCache(function, folder, name)
+    return CheckedCache(function, folder, f"{name}.own-{outside[:32]}" if outside else name, own=bool(outside))
 
 
 class CheckedCache:
     """What numba's dispatchers expect of a cache."""
 
-    def __init__(self, function: Callable[..., Any], folder: Path, name: str) -> None:
+    def __init__(self, function: Callable[..., Any], folder: Path, name: str, *, own: bool = False) -> None:
         self.cache_path = str(folder)
         self._entries = CacheEntries(folder, name, _packed)
         self._code = hashlib.sha256(function.__code__.co_code).hexdigest()
+        self._own = own
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the code kept for a signature, or None."""
         try:
             target_context.refresh()
             kept = self._entries.load(self._key(sig, target_context))
+            if kept is not None and self._own:
+                kept = _of_live_types(kept, sig)
             return None if kept is None else numba.core.compiler.CompileResult._rebuild(target_context, *kept)  # noqa: SLF001
         except Exception:
             self._entries.forget_latest()
@@ -55,7 +62,8 @@ class CheckedCache:
         try:
             if data.library.has_dynamic_globals or any(not part.can_cache for part in data.lifted):
                 return  # it holds addresses of this process
-            self._entries.save(self._key(sig, data.target_context), data._reduce())  # noqa: SLF001
+            parts = data._reduce()  # noqa: SLF001
+            self._entries.save(self._key(sig, data.target_context), _without_types(parts) if self._own else parts)
         except WriterBusy:
             return  # the next process that compiles it will keep it
         except Exception as error:
@@ -73,7 +81,34 @@ class CheckedCache:
         self._entries.flush()
 
     def _key(self, sig: Any, target_context: Any) -> tuple[Any, ...]:
-        return sig, target_context.codegen().magic_tuple(), self._code
+        # a class of a script or a notebook is another one in each process: its types are told by their text
+        return str(sig) if self._own else sig, target_context.codegen().magic_tuple(), self._code
+
+
+DESCRIPTION, SIGNATURE = 1, 3  # places in what numba reduces a result to
+
+
+def _without_types(parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the parts of a result without the types of its arguments, whose classes a later process defines anew."""
+    described = copy.copy(parts[DESCRIPTION])
+    described.argtypes = ()
+    return (
+        *parts[:DESCRIPTION],
+        described,
+        parts[DESCRIPTION + 1],
+        parts[SIGNATURE].return_type,
+        *parts[SIGNATURE + 1 :],
+    )
+
+
+def _of_live_types(parts: tuple[Any, ...], arguments: Any) -> tuple[Any, ...]:
+    """Put the types of this process in their place."""
+    from numba.core.typing import signature
+
+    described = parts[DESCRIPTION]
+    described.argtypes = tuple(arguments)
+    live = signature(parts[SIGNATURE], *arguments)
+    return (*parts[:SIGNATURE], live, *parts[SIGNATURE + 1 :])
 
 
 def _packed(content: Any) -> bytes:

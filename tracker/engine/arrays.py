@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker import skew
+from tracker.engine.alarm_arrays import take_alarm_steps, take_alarms, take_detections
 from tracker.engine.bins import AGE_BITS, WAIT_BITS, bin_edges, bin_of
 from tracker.engine.ledger import COLUMNS, DIVERGED, RESETS
-from tracker.engine.problem import plan_of
-from tracker.environment import dwell_ages
-from tracker.samplers.base import recorded_by, unpack
+from tracker.engine.problem import moment_rows, plan_of
+from tracker.environment import dwell_ages, recorded_shifts
+from tracker.samplers.alarms import COUNTS, MOST_TIMES, raises_alarms
+from tracker.samplers.base import layers_of, recorded_by, unpack
+from tracker.samplers.baselines import BASELINES
 from tracker.samplers.state import SIGMA, SKEW
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -30,6 +33,9 @@ if TYPE_CHECKING:
     from tracker.samplers.state import Recorded
     from tracker.scenario import Scenario
 
+    Layers = tuple[type, ...]  # of a sampler's parameters, then of the one that it wraps
+
+MOST_WITH_EMPTY_PAIRS = 500  # coordinates, up to which every run keeps a place for each entry of S
 FIRST_COLUMNS = 3  # of a trace: mode, error, excess cost; theta follows
 
 
@@ -72,12 +78,14 @@ class RecordedArray(NamedTuple):
 def _final_skew(done: Finished) -> Array:
     """Return S(i, j), i > j, at the last step, shape (T, samplers, pairs); nan where there is no S."""
     N = done.problem.origin.size
-    out = np.full((done.trials.size, len(done.ledgers), N * (N - 1) // 2), np.nan)
+    out = np.full((done.trials.size, len(done.ledgers), pairs_kept(done.problem.scenario)), np.nan)
     for s, (contestant, ledger) in enumerate(zip(done.problem.contestants, done.ledgers, strict=True)):
         if contestant.has_skew:
             # a state that counts its own places tells where S stands in every other
-            places = unpack(contestant.parameters, N, np.arange(float(ledger.state.shape[1]))).S
-            out[:, s] = ledger.state[:, skew.to_pairs(places).astype(np.int64)]
+            places = unpack(contestant.parameters, N, np.arange(float(ledger.state.shape[1])))
+            while not hasattr(places, "S"):
+                places = places.inner
+            out[:, s] = ledger.state[:, skew.to_pairs(places.S).astype(np.int64)]
     return out
 
 
@@ -90,24 +98,27 @@ def _theta(done: Finished) -> NDArray[Any]:
     return done.by_sampler(lambda ledger: ledger.trace[:, :, FIRST_COLUMNS : FIRST_COLUMNS + N])
 
 
-def _of_state(recorded: Recorded) -> RecordedArray:
+def state_row(recorded: Recorded) -> RecordedArray:
     """Return the row of what a kind declares as recorded: the samplers that have it are its second axis."""
 
     def take(done: Finished) -> NDArray[Any]:
-        N = done.problem.origin.size
+        N, X = done.problem.origin.size, len(done.problem.modes)
         found = []
         for contestant, ledger in zip(done.problem.contestants, done.ledgers, strict=True):
             begin = FIRST_COLUMNS + N
             for one in contestant.recorded:
-                width = recorded_width(one, N)
+                width = recorded_width(one, N, X)
                 if one.name == recorded.name:
                     part = ledger.trace[:, :, begin : begin + width]
                     found.append(part if one.axis else part[:, :, 0])
                 begin += width
-        own = (recorded_width(recorded, N),) if recorded.axis else ()
+        if recorded.by_one:
+            return found[0]
+        own = (recorded_width(recorded, N, X),) if recorded.axis else ()
         return np.stack(found, axis=1) if found else np.zeros((done.trials.size, 0, done.problem.records, *own))
 
-    axes = ("trial", f"{recorded.name}_sampler", "time", *((recorded.axis,) if recorded.axis else ()))
+    who = () if recorded.by_one else (f"{recorded.name}_sampler",)
+    axes = ("trial", *who, "time", *((recorded.axis,) if recorded.axis else ()))
     return RecordedArray(recorded.name, axes, "<f8", recorded.unit, recorded.long_name, take)
 
 
@@ -131,13 +142,13 @@ ARRAYS: dict[str, RecordedArray] = {row.name: row for row in (
                   _trace(2)),
     RecordedArray("theta", ("trial", "sampler", "time", "theta"), "<f8", "theta", "iterates", _theta,
                   file_name="theta_trace", finite=True),  # in a file a variable cannot share its name with one of its axes
-    _of_state(SKEW),
-    _of_state(SIGMA),
+    state_row(SKEW),
+    state_row(SIGMA),
     RecordedArray("final", ("trial", "sampler", "theta"), "<f8", "theta", "theta at the last step",
                   lambda done: done.by_sampler(lambda ledger: ledger.state[:, : done.problem.origin.size]), finite=True),
     RecordedArray("final_skew", ("trial", "sampler", "pair"), "<f8", "1", "S(i, j), i > j, at the last step", _final_skew),
     RecordedArray("moments", ("trial", "sampler", "moment", "theta"), "<f8", "theta, theta^2",
-                  "sum of theta - origin, then lower triangle of the sum of its outer products, over the averaged steps",
+                  "sum of theta - origin, then lower triangle of the sum of its outer products (or of its squares), over the averaged steps",
                   lambda done: done.by_sampler(lambda ledger: ledger.moments), finite=True),
     RecordedArray("by_mode", ("trial", "sampler", "mode_from", "sum"), "<f8", "1", "sums over the averaged steps in each mode",
                   lambda done: done.by_sampler(lambda ledger: ledger.sums[:, : done.problem.layout.modes]), finite=True),
@@ -155,20 +166,74 @@ ARRAYS: dict[str, RecordedArray] = {row.name: row for row in (
 )}  # fmt: skip
 
 
-def recorded_width(recorded: Recorded, dimension: int) -> int:
+# Rows of runs in which something raises alarms.
+ALARMS = (
+    RecordedArray("alarms", ("trial", "sampler"), "<i8", "1", "number of alarms; -1 for what raises none", take_alarms, least=-1),
+    RecordedArray("alarm_steps", ("trial", "alarm_sampler", "alarm"), "<i8", "steps", "steps of the first alarms; -1 where there were fewer",
+                  take_alarm_steps, least=-1),
+    RecordedArray("detections", ("trial", "alarm_sampler", "detection"), "<f8", "1",
+                  "switches, those that an alarm caught before the next, sum of the delays, alarms without a switch since the last",
+                  take_detections),
+)  # fmt: skip
+
+
+def pairs_kept(scenario: Scenario) -> int:
+    """Return how many entries of S are kept; none for very many coordinates where no sampler has an S."""
+    N = scenario.dimension
+    without = N > MOST_WITH_EMPTY_PAIRS and all(keys.skew_is == "none" for keys in scenario.samplers)
+    return 0 if without else N * (N - 1) // 2
+
+
+def recorded_width(recorded: Recorded, dimension: int, modes: int) -> int:
     """Return how many columns of a trace a recorded part of the state takes."""
-    return {"pair": dimension * (dimension - 1) // 2, "theta": dimension, "": 1}[recorded.axis]
+    pairs = dimension * (dimension - 1) // 2
+    return {"pair": pairs, "theta": dimension, "mode_name": modes, "": 1}[recorded.axis]
 
 
-def array_rows(kinds: Iterable[type]) -> tuple[RecordedArray, ...]:
-    """Return the rows of a run whose samplers have parameters of these types: the table, and what they declare beside it."""
-    declared = {one.name: one for kind in kinds for one in recorded_by(kind) if one.name not in ARRAYS}
-    return (*ARRAYS.values(), *map(_of_state, declared.values()))
+def _shifts(done: Finished) -> Array:
+    problem, law = done.problem, done.problem.plan.drift
+    assert law is not None  # only such worlds have the array
+    layout = problem.layout
+    return recorded_shifts(law, problem.scenario.seed, done.trials.tolist(), layout.steps, layout.record_every)
+
+
+def _predicting(scenario: Scenario) -> bool:
+    return all(mode.predicts for mode in scenario.modes)
+
+
+# arrays that only some worlds have, each with the question whether a scenario's does
+OF_SOME_WORLDS: tuple[tuple[RecordedArray, Callable[[Scenario], bool]], ...] = (
+    (RecordedArray("expected_exits", ("trial", "mode_from", "dwell_age", "expectation"), "<i8", "1e-9",
+                   "visits that were to end at each age, and the variance of their number, in billionths",
+                   lambda done: np.asarray(done.environment.counts.expected)),
+     lambda scenario: scenario.chain is not None and not scenario.chain.law.is_geometric),
+    (RecordedArray("prequential", ("trial", "sampler", "time"), "<f8", "loss",
+                   "sum of what forecasts of the rows so far have lost, each made before the row was learnt from",
+                   lambda done: done.by_sampler(lambda ledger: ledger.trace[:, :, -1]), finite=True), _predicting),
+    (RecordedArray("forecasts", ("trial", "sampler", "forecast"), "<f8", "loss, 1",
+                   "sum of what forecasts lost over the averaged steps, and their number",
+                   lambda done: done.by_sampler(lambda ledger: ledger.state[:, -2:]), finite=True), _predicting),
+    (RecordedArray("shift", ("trial", "time", "theta"), "<f8", "theta", "where the drift has moved the landscapes",
+                   _shifts, finite=True),
+     lambda scenario: scenario.drift is not None),
+)  # fmt: skip
+
+
+def array_rows(scenario: Scenario) -> tuple[RecordedArray, ...]:
+    """Return the rows of a scenario's run: the table, and what its world and its contestants have beside it."""
+    return _rows(scenario, kinds_of(scenario))
+
+
+def _rows(scenario: Scenario, kinds: Sequence[Layers]) -> tuple[RecordedArray, ...]:
+    declared = {one.name: one for layers in kinds for one in recorded_by(*layers) if one.name not in ARRAYS}
+    worldly = [row for row, applies in OF_SOME_WORLDS if applies(scenario)]
+    alarms = ALARMS if any(map(raises_alarms, kinds)) else ()
+    return (*ARRAYS.values(), *worldly, *map(state_row, declared.values()), *alarms)
 
 
 def rows_of(problem: Problem) -> tuple[RecordedArray, ...]:
     """Return the rows of a problem."""
-    return array_rows(type(contestant.parameters) for contestant in problem.contestants)
+    return _rows(problem.scenario, [layers_of(contestant.parameters) for contestant in problem.contestants])
 
 
 def collect(problem: Problem, trials: Integers, ledgers: Sequence[Ledger], environment: Environment) -> Arrays:
@@ -177,22 +242,23 @@ def collect(problem: Problem, trials: Integers, ledgers: Sequence[Ledger], envir
     return {row.name: row.take(done) for row in rows_of(problem)}
 
 
-def kinds_of(scenario: Scenario) -> list[type]:
-    """Return the types of the samplers' parameters."""
-    return [type(sampler.build()) for sampler in scenario.samplers]
+def kinds_of(scenario: Scenario) -> list[Layers]:
+    """Return the types of the contestants' parameters, each with those of the samplers within."""
+    beside = [(offer.kind,) for name, offer in BASELINES.items() if name in scenario.baselines]
+    return [*(layers_of(sampler.build()) for sampler in scenario.samplers), *beside]
 
 
 def axis_sizes(scenario: Scenario) -> dict[str, int]:
     """Return the length of every axis of a run's arrays, known before anything is built."""
     N, X, kinds = scenario.dimension, len(scenario.modes), kinds_of(scenario)
-    names = {SKEW.name, SIGMA.name, *(one.name for kind in kinds for one in recorded_by(kind))}
+    names = {SKEW.name, SIGMA.name, *(one.name for kind in kinds for one in recorded_by(*kind))}
     return {
         "trial": scenario.trials,
         "time": scenario.steps // scenario.record_every + 1,
-        "sampler": len(kinds) + len(scenario.baselines),
+        "sampler": len(kinds),
         "theta": N,
-        "pair": N * (N - 1) // 2,
-        "moment": N + 1,
+        "pair": pairs_kept(scenario),
+        "moment": moment_rows(scenario),
         "mode_from": X,
         "mode_to": X,
         "dwell_age": dwell_ages(plan_of(scenario)).size,
@@ -201,7 +267,15 @@ def axis_sizes(scenario: Scenario) -> dict[str, int]:
         "sum": len(COLUMNS),
         "outcome": 2,
         "look": 2,
-        **{f"{name}_sampler": sum(name in {one.name for one in recorded_by(kind)} for kind in kinds) for name in names},
+        "expectation": 2,
+        "forecast": 2,
+        "mode_name": X,
+        "alarm_sampler": sum(map(raises_alarms, kinds)),
+        "alarm": MOST_TIMES,
+        "detection": len(COUNTS),
+        **{
+            f"{name}_sampler": sum(name in {one.name for one in recorded_by(*kind)} for kind in kinds) for name in names
+        },
     }
 
 
@@ -209,22 +283,28 @@ def axis_labels(problem: Problem, trials: Integers) -> dict[str, Any]:
     """Return what the places along each axis are called, where they have names of their own."""
     layout, N = problem.layout, problem.origin.size
     modes = [mode.name for mode in problem.scenario.modes]
-    return {
+    labels = {
         "sampler": [contestant.name for contestant in problem.contestants],
         "trial": trials,
         "time": np.arange(problem.records) * layout.record_every,
         "theta": np.arange(1, N + 1),
-        "pair": [f"({i + 1},{j + 1})" for i, j in skew.pairs(N)],
+        "pair": [f"({i + 1},{j + 1})" for i, j in skew.pairs(N)] if pairs_kept(problem.scenario) else [],
         "mode_from": modes,
         "mode_to": modes,
         "sum": list(COLUMNS),
         "outcome": ["reached", "censored"],
         "look": ["all", "inside"],
+        "expectation": ["mean", "variance"],
+        "forecast": ["loss", "number"],
         "age": bin_edges(layout.steps, AGE_BITS)[:-1],
         "wait": bin_edges(layout.steps, WAIT_BITS)[:-1],
         **{
-            row.axes[1]: [c.name for c in problem.contestants if c.records(row.name)]
-            for row in rows_of(problem)
-            if len(row.axes) > 1 and row.axes[1].endswith("_sampler")
+            f"{name}_sampler": [c.name for c in problem.contestants if c.records(name)]
+            for name in (row.name for row in rows_of(problem) if f"{row.name}_sampler" in row.axes)
         },
+        "mode_name": modes,
+        "alarm_sampler": [c.name for c in problem.contestants if c.raises_alarms],
+        "detection": list(COUNTS),
     }
+    used = {axis for row in rows_of(problem) for axis in row.axes}
+    return {axis: names for axis, names in labels.items() if axis in used}

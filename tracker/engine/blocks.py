@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 BLOCK_SECONDS = 0.25  # a kernel call should return within this time, so that an interruption is felt
 FIRST_BLOCK = 50_000  # trial-steps of the first call, at most: nothing is known yet about the speed
+MANY = 64  # coordinates
+MOST_SHIFTS = 2**21  # numbers of a block that say where the landscapes are
 MOST_SEGMENTS = 50_000  # of a block, over its trials: bounds memory when the chain moves fast
 
 
@@ -20,8 +22,9 @@ def first_block(problem: Problem, trials: int) -> int:
 
 
 def slowest_step(problem: Problem) -> float:
-    """Return the predicted seconds of a step of the most expensive sampler."""
-    return 1e-9 * max(keys.step_nanoseconds(problem.origin.size) for keys in problem.scenario.samplers)
+    """Return the predicted seconds of a step of the most expensive sampler; many coordinates may mean a product with a matrix."""
+    N = problem.origin.size
+    return 1e-9 * (max(keys.step_nanoseconds(N) for keys in problem.scenario.samplers) + (N >= MANY) * N * N)
 
 
 def most_trials(problem: Problem) -> int:
@@ -36,9 +39,11 @@ def next_block(problem: Problem, trials: int, length: int, slowest: float) -> in
 
 
 def whole_cells(problem: Problem, steps: float, trials: int) -> int:
-    """Return about ``steps``, in whole cells, of which at least one; fewer where the chain moves fast."""
+    """Return about ``steps``, in whole cells, of which at least one; fewer where the chain moves fast, or landscapes drift."""
     cell = problem.layout.cell
     if problem.plan.Q is not None and problem.plan.alpha is not None:
         leaving = problem.plan.alpha * float(np.abs(np.diag(problem.plan.Q)).max())
         steps = min(steps, MOST_SEGMENTS / (trials * max(leaving, 1e-12)))
+    if problem.plan.drift is not None:
+        steps = min(steps, MOST_SHIFTS / (max(1, trials) * problem.origin.size))
     return cell * max(1, int(steps) // cell)

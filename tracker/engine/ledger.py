@@ -23,10 +23,12 @@ class Layout(NamedTuple):
     cost_every: int
     cell: int  # draws are made, and blocks end, at multiples of it
     modes: int
+    moments: int  # rows of the sums of theta and of its products: N + 1, 2 for squares only, 1 for neither
     observation_size: int
     measure_size: int
     runaway: float  # beyond this squared distance from the minimisers a trial has diverged
     epsilon: float  # of the sampler, or 0 for a baseline: it has no relaxation time
+    memory_size: int = 0  # numbers that observations remember from step to step
 
 
 class Block(NamedTuple):
@@ -40,6 +42,7 @@ class Block(NamedTuple):
     since: Integers
     live: Booleans
     present: Integers  # (T,): the mode at ``stop``
+    shift: Array  # (T, stop - start + 1, N): where the landscapes are; (1, 0, 0) where they stand still
 
 
 class Ledger(NamedTuple):
@@ -48,13 +51,13 @@ class Ledger(NamedTuple):
     Saving these arrays saves the run. They are few because each costs compile time at every call it passes through.
     """
 
-    state: Array  # (T, state_size): what the sampler carries
+    state: Array  # (T, state_size + ...): what the sampler carries, where rows are foretold ``Work.lost``, and ``Work.memory``
     streams: Words  # (T, 4, 4)
     marks: Integers  # (T, 5): see ``walk``
     sums: Array  # (T, X + ages, 7): COLUMNS, by mode and by age
     waits: Integers  # (T, X, waits, 2): by new mode: re-acquisitions by duration, censored waits by the age at the last look
     stays: Integers  # (T, X, 2): re-acquisitions looked at again a relaxation time later, and those still inside then
-    moments: Array  # (T, N + 1, N): sum of theta - origin; lower triangle of the sum of its outer products
+    moments: Array  # (T, Layout.moments, N): sum of theta - origin; lower triangle of its outer products, its squares, or nothing
     trace: Array  # (T, records, 3 + N + ...): mode, error, excess cost, theta, and what the state declares as recorded
 
 
@@ -66,6 +69,10 @@ class Work(NamedTuple):
     point: Array
     moments: Array  # of a cell: sums of sums lose fewer digits than one long sum
     origin: Array
+    lost: Array  # (3,): sums of what forecasts lost, over all and over the averaged steps, and the number of the latter
+    memory: Array  # what observations remember: the end of the trial's state
+    shift: Array  # (n, N): where the landscapes are at step ``begin`` and after; empty where they stand still
+    begin: int
 
 
 class Dwell(NamedTuple):

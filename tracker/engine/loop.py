@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracker.compiled import borrow, copy, disjoint, helper, inlined, kernel, literal_unroll, rebuild
-from tracker.costs.base import observe
+from tracker.costs.base import observe_on
+from tracker.costs.foretold import predicts
 from tracker.engine.bins import AGE_BITS, WAIT_BITS, bin_of, lower_edge
 from tracker.engine.ledger import (
     AWAITED,
@@ -37,16 +38,8 @@ from tracker.engine.ledger import (
     Span,
     Work,
 )
-from tracker.engine.measuring import appraise, near, record, square_error
-from tracker.samplers.base import (
-    begin,
-    idle,
-    moves,
-    place,
-    resets_of,
-    step,
-    unpack,
-)
+from tracker.engine.measuring import LOST, add_moments, appraise, follow_drift, foretell, near, record, square_error
+from tracker.samplers.base import begin, idle, moves, place, resets_of, state_size, step, switched, unpack
 from tracker.streams import INNER, NOISE, OBSERVATIONS, PERTURBATIONS, draw_normals, seed_stream
 
 if TYPE_CHECKING:
@@ -68,6 +61,7 @@ def take(
     error, square, inside, arrival, excess, right = 0.0, 0.0, 0, -1, 0.0, 0.0
     k, stop, look = span.start, span.stop, span.look
     while k < stop:
+        follow_drift(sampler, state, mode, work, k)
         best = square_error(cost, targets, theta, point)
         if not best < runaway:
             break
@@ -85,12 +79,9 @@ def take(
             right += share
             look += span.look_every
         if span.averaged:
-            for d in range(theta.size):
-                c = theta[d] - origin[d]
-                moments[0, d] += c
-                for e in range(d + 1):
-                    moments[d + 1, e] += c * (theta[e] - origin[e])
+            add_moments(theta, origin, moments)
         if span.live:
+            foretell(cost, theta, Z[k - span.drawn], work.lost, span.averaged)
             step(sampler, state, cost, k, Z[k - span.drawn], W[k - span.cell], streams)
         else:
             idle(sampler, state, cost, k, streams)
@@ -153,30 +144,33 @@ def walk(sampler: Any, state: Any, mode: Any, k: int, dwell: Dwell, layout: Layo
     """
     state, mode, ledger, work = borrow(state), borrow(mode), borrow(ledger), borrow(work)
     marks, sums, waits, streams, N = ledger.marks, ledger.sums, ledger.waits, ledger.streams, work.W.shape[1]
+    follow_drift(sampler, state, mode, work, k)
     place(sampler, state, mode.minimisers)
     if k == dwell.end:
         best = square_error(mode.cost, mode.targets, state.theta, work.point)
         if not (best < layout.runaway and near(state.theta, work.origin, layout.runaway)):
             marks[DIVERGED] = k
         elif k % layout.record_every == 0:
-            record(sampler, state, mode, dwell.mode, ledger.trace[k // layout.record_every], work.point)
+            record(sampler, state, mode, dwell.mode, ledger.trace[k // layout.record_every], work)
     elif k == dwell.since:
         if marks[WAITING] >= 0:  # the last look in the old mode was at k - 1
             waits[marks[AWAITED], bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1
         marks[WAITING], marks[AWAITED], marks[RETURN] = k, dwell.mode, -1
+        switched(sampler, state, k)
     age = bin_of(k - dwell.since, AGE_BITS) if dwell.since >= 0 else -1
     alive = True  # one way out: every return would count the references of all arrays again
     while alive and k < dwell.end:
         # draws: noise once per cell, observations for what the dwell has of the cell
         cell, drawn = k - k % layout.cell, k
         drawn_to = min(dwell.end, cell + layout.cell)
-        if moves(sampler):
-            observe(mode.cost, k, drawn_to - k, streams[0], work.Z)
-            if k == cell:
-                draw_normals(streams[1], work.W.reshape(-1)[: min(layout.cell, layout.steps - k) * N])
+        if moves(sampler) or predicts(mode.cost):
+            observe_on(mode.cost, k, drawn_to - k, streams[0], work.memory, work.Z)
+        if moves(sampler) and k == cell:
+            draw_normals(streams[1], work.W.reshape(-1)[: min(layout.cell, layout.steps - k) * N])
         while alive and k < drawn_to:
+            follow_drift(sampler, state, mode, work, k)
             if k % layout.record_every == 0:
-                record(sampler, state, mode, dwell.mode, ledger.trace[k // layout.record_every], work.point)
+                record(sampler, state, mode, dwell.mode, ledger.trace[k // layout.record_every], work)
             if k == marks[RETURN]:
                 ledger.stays[dwell.mode, 0] += 1
                 ledger.stays[dwell.mode, 1] += int(
@@ -194,9 +188,8 @@ def walk(sampler: Any, state: Any, mode: Any, k: int, dwell: Dwell, layout: Layo
             seen = looks(k, layout)
             look = layout.first_look + seen * layout.cost_every
             span = Span(k, stop, dwell.live, averaged, waiting, drawn, cell, look, layout.cost_every)
-            reached, error, square, inside, arrival, excess, right = stretch(
-                sampler, state, mode, span, layout.runaway, work, streams
-            )
+            found = stretch(sampler, state, mode, span, layout.runaway, work, streams)
+            reached, error, square, inside, arrival, excess, right = found
             if averaged:
                 measured = looks(reached, layout) - seen
                 book(sums[dwell.mode], reached - k, error, square, inside, measured, excess, right)
@@ -220,8 +213,10 @@ def walk(sampler: Any, state: Any, mode: Any, k: int, dwell: Dwell, layout: Layo
 
 
 @inlined
-def furnish(layout: Layout, N: int, room: Array, origin: Array) -> Work:
-    """Divide ``room`` into the scratch of the loop."""
+def furnish(
+    layout: Layout, N: int, room: Array, origin: Array, lost: Array, memory: Array, shift: Array, begin: int
+) -> Work:
+    """Divide ``room`` into the scratch of the loop; the rest is the trial's, ``shift`` from step ``begin`` on."""
     w = layout.cell * layout.observation_size
     p = w + layout.cell * N
     m = p + layout.measure_size
@@ -229,8 +224,12 @@ def furnish(layout: Layout, N: int, room: Array, origin: Array) -> Work:
         room[:w].reshape((layout.cell, layout.observation_size)),
         room[w:p].reshape((layout.cell, N)),
         room[p:m],
-        room[m : m + (N + 1) * N].reshape((N + 1, N)),
+        room[m : m + layout.moments * N].reshape((layout.moments, N)),
         origin,
+        lost,
+        memory,
+        shift,
+        begin,
     )
 
 
@@ -250,11 +249,11 @@ def advance(
     """Take ``trials`` through a block of steps; at step 0 they begin at ``start`` (T, N) with ``skew`` (T, N, N)."""
     modes, block, ledger = borrow(modes), borrow(block), borrow(ledger)
     N, size = origin.size, ledger.state.shape[1]
-    room = np.zeros(layout.cell * (layout.observation_size + N) + layout.measure_size + (N + 1) * N + PAD)
+    room = np.zeros(layout.cell * (layout.observation_size + N) + layout.measure_size + layout.moments * N + PAD)
     buffer = np.zeros(size + PAD)
     words = np.zeros((4, 4), dtype=np.uint64)
-    work = furnish(layout, N, borrow(room), borrow(origin))
     state = unpack(sampler, N, borrow(buffer))
+    lost = buffer[state_size(sampler, N) :][:LOST]  # of the state where rows are foretold, else never written
     for t in range(trials.size):
         marks = ledger.marks[t]
         if marks[DIVERGED] >= 0:
@@ -271,6 +270,9 @@ def advance(
             borrow(buffer), borrow(words), marks, ledger.sums[t], ledger.waits[t], ledger.stays[t], ledger.moments[t],
             ledger.trace[t],
         )  # fmt: skip
+        shift = borrow(block.shift[min(t, block.shift.shape[0] - 1)])
+        memory = borrow(buffer)[size - layout.memory_size : size]
+        work = furnish(layout, N, borrow(room), borrow(origin), borrow(lost), memory, shift, block.start)
         k = block.start
         last = block.offsets[t + 1]
         for segment in range(block.offsets[t], last + int(block.stop == layout.steps)):

@@ -8,10 +8,14 @@ import numpy as np
 
 from tracker.compiled import borrow, copy, helper, inlined
 from tracker.costs.base import correct, expected, measure
-from tracker.samplers.base import record_state
+from tracker.costs.foretold import forecast_loss, predicts
+from tracker.costs.moved import drifts, move_to
+from tracker.samplers.base import place, record_state
 
 if TYPE_CHECKING:
     from tracker.array_types import Array
+
+LOST = 3  # numbers that are kept of forecasts
 
 
 @inlined
@@ -37,18 +41,52 @@ def near(theta: Array, origin: Array, runaway: float) -> bool:
     return largest < runaway * theta.size
 
 
+@inlined
+def foretell(cost: Any, theta: Array, z: Array, lost: Array, averaged: bool) -> None:
+    """Add what theta loses in predicting z, before it learns from it, to ``lost`` (LOST,); see ``Work``."""
+    if predicts(cost):
+        loss = forecast_loss(cost, theta, z)
+        lost[0] += loss
+        if averaged:
+            lost[1] += loss
+            lost[2] += 1.0
+
+
+@inlined
+def add_moments(theta: Array, origin: Array, moments: Array) -> None:
+    """Add theta - origin to the first row, and below it the lower triangle of its outer product, or one row of its squares."""
+    for d in range(theta.size):
+        c = theta[d] - origin[d]
+        moments[0, d] += c
+        if moments.shape[0] == theta.size + 1:
+            for e in range(d + 1):
+                moments[d + 1, e] += c * (theta[e] - origin[e])
+        elif moments.shape[0] == 2:
+            moments[1, d] += c * c
+
+
+@inlined
+def follow_drift(sampler: Any, state: Any, mode: Any, work: Any, k: int) -> None:
+    """Let the landscape, and what sits on its minimum, stand where they are at step k; nothing where landscapes stand still."""
+    if drifts(mode.cost):
+        move_to(mode.cost, work.shift[k - work.begin], mode.minimisers)
+        place(sampler, state, mode.minimisers)
+
+
 @helper
-def record(sampler: Any, state: Any, mode: Any, x: int, row: Array, point: Array) -> None:
-    """Write the mode, the error, the excess cost, theta and what the sampler records to a row of the trace."""
-    state, mode, row, point = borrow(state), borrow(mode), borrow(row), borrow(point)
+def record(sampler: Any, state: Any, mode: Any, x: int, row: Array, work: Any) -> None:
+    """Write the mode, the error, the excess cost, theta, what the sampler records and what forecasts lost to a row of the trace."""
+    state, mode, row, work = borrow(state), borrow(mode), borrow(row), borrow(work)
     theta = state.theta
     N = theta.size
     row[0] = x
-    row[1] = np.sqrt(square_error(mode.cost, mode.targets, theta, point))
+    row[1] = np.sqrt(square_error(mode.cost, mode.targets, theta, work.point))
     row[2] = expected(mode.cost, theta) - mode.floor
     copy(theta, row[3 : 3 + N])
     if row.size > 3 + N:
         record_state(sampler, state, row[3 + N :])
+    if predicts(mode.cost):
+        row[row.size - 1] = work.lost[0]
 
 
 @helper

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker.compiled import pack
-from tracker.costs.base import cost_every, measure_size, observation_size, period
+from tracker.costs.base import cost_every, measure_size, memory_size, observation_size, period
+from tracker.engine.beside import bounds_of, settled, world_of
 from tracker.engine.ledger import Layout
-from tracker.environment import Outage, Plan, Switch
-from tracker.samplers.base import recorded_by
+from tracker.environment import DriftLaw, DwellLaw, Outage, Plan, Switch
+from tracker.samplers.alarms import raises_alarms
+from tracker.samplers.base import layers_of, recorded_by
 from tracker.samplers.baselines import BASELINES
 from tracker.scenario import build_modes, initial_law, skew_matrix
 from tracker.streams import entropy_words
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from tracker.array_types import Array, Words
     from tracker.compiled import Packed
-    from tracker.samplers.base import SamplerKeys
+    from tracker.samplers.base import Evaluations, SamplerKeys
     from tracker.samplers.state import Recorded
     from tracker.scenario import Mode, Scenario
 
@@ -50,9 +52,24 @@ class Contestant(NamedTuple):
         return self.keys is not None and self.keys.skew_is != "none"
 
     @property
+    def evaluations(self) -> Evaluations:
+        """Evaluations per step."""
+        return self.keys.evaluations if self.keys is not None else BASELINES[self.name].evaluations
+
+    @property
+    def recovers(self) -> bool:
+        """Whether it has times of re-acquisition: what stands still, or is always there, has none."""
+        return self.keys is not None or BASELINES[self.name].recovers
+
+    @property
+    def raises_alarms(self) -> bool:
+        """Whether it raises alarms, or holds P(mode), whose likeliest mode changes."""
+        return raises_alarms(layers_of(self.parameters))
+
+    @property
     def recorded(self) -> tuple[Recorded, ...]:
         """What is recorded of its state beside theta."""
-        return recorded_by(type(self.parameters))
+        return recorded_by(*layers_of(self.parameters))
 
     def records(self, name: str) -> bool:
         """Tell whether it records the array ``name``."""
@@ -70,6 +87,8 @@ class Problem(NamedTuple):
     origin: Array
     entropy: Words
     packed_modes: Packed  # ``modes`` for the loop
+    notes: tuple[str, ...]  # what was left out, and why
+    bounds: tuple[str, ...]  # baselines whose mean square error nobody who sees one gradient a step can be below
 
     @property
     def records(self) -> int:
@@ -82,8 +101,11 @@ def prepare(scenario: Scenario, modes: tuple[Mode, ...] | None = None, origin: A
     modes = build_modes(scenario) if modes is None else modes
     N = scenario.dimension
     contestants = [Contestant(s.name, s, s.build(), skew_matrix(s, scenario)) for s in scenario.samplers]
+    plan = plan_of(scenario)
+    world = world_of(plan, modes, N)
+    scenario, notes = settled(scenario, world)
     contestants += [
-        Contestant(name, None, offer.parameters, np.zeros((N, N)))
+        Contestant(name, None, offer.build(world), np.zeros((N, N)))
         for name, offer in BASELINES.items()
         if name in scenario.baselines
     ]
@@ -96,17 +118,25 @@ def prepare(scenario: Scenario, modes: tuple[Mode, ...] | None = None, origin: A
         cost_every=every,
         cell=min(LARGEST_CELL, max(SMALLEST_CELL, CELL_FLOATS // N)),
         modes=len(modes),
+        moments=moment_rows(scenario),
         observation_size=max(1, *(observation_size(mode.cost) for mode in modes)),
         measure_size=max(measure_size(mode.cost, N) for mode in modes),
         runaway=runaway(scenario, modes),
         epsilon=0.0,  # each contestant's own when it runs
+        memory_size=max(memory_size(mode.cost) for mode in modes),
     )
     # Moments are taken about a point near the action: no digits are lost where theta is large and moves little.
     if origin is None:
         origin = np.mean([mode.minimisers.mean(axis=0) for mode in modes], axis=0)
     return Problem(
-        scenario, modes, tuple(contestants), plan_of(scenario), layout, origin, entropy_words(scenario.seed), pack(modes)
+        scenario, modes, tuple(contestants), plan, layout, origin, entropy_words(scenario.seed), pack(modes), notes,
+        bounds_of(scenario, world),
     )  # fmt: skip
+
+
+def moment_rows(scenario: Scenario) -> int:
+    """Return how many rows of sums a trial keeps: of theta, and of its products, its squares or neither."""
+    return {"full": scenario.dimension + 1, "diagonal": 2, "none": 1}[scenario.moments]
 
 
 def steps_between_looks(costs: Sequence[Any]) -> int:
@@ -133,13 +163,28 @@ def first_look(burn_in: int, steps: int, every: int) -> int:
 def runaway(scenario: Scenario, modes: Sequence[Mode]) -> float:
     """Return the squared distance beyond which a trial has diverged: far outside all places that the scenario names."""
     places = [scenario.start_mean, *(point for mode in modes for point in (*mode.minimisers, *mode.targets))]
-    return RUNAWAY**2 * (1.0 + max(float(np.abs(place).max()) for place in places)) ** 2
+    reach = 0.0 if scenario.drift is None else scenario.drift.reach(scenario.dimension, scenario.steps)
+    return RUNAWAY**2 * (1.0 + reach + max(float(np.abs(place).max()) for place in places)) ** 2
+
+
+def drift_law(scenario: Scenario) -> DriftLaw | None:
+    """Return the motion of the landscapes; None where they stand still."""
+    drift, N = scenario.drift, scenario.dimension
+    if drift is None:
+        return None
+    return DriftLaw(
+        factor=drift.factor_in(N),
+        amplitude=np.array(drift.amplitude or (0.0,) * N),
+        frequency=2.0 * np.pi / drift.period if drift.period is not None else 0.0,
+        phase=drift.phase,
+        velocity=np.array(drift.velocity or (0.0,) * N),
+    )
 
 
 def plan_of(scenario: Scenario) -> Plan:
     """Translate the names of modes into indices."""
     index = {mode.name: i for i, mode in enumerate(scenario.modes)}
-    chain, schedule = scenario.chain, scenario.schedule
+    chain = scenario.chain
     interventions = tuple(
         Switch(event.at, index[event.to]) if event.kind == "switch" else Outage(event.at, event.steps)
         for event in scenario.interventions
@@ -149,6 +194,9 @@ def plan_of(scenario: Scenario) -> Plan:
         initial=initial_law(scenario),
         Q=np.array(chain.Q, dtype=float) if chain is not None else None,
         alpha=chain.alpha if chain is not None else None,
-        switches=tuple((step, index[name]) for step, name in schedule.switches) if schedule is not None else (),
+        law=chain.law if chain is not None else DwellLaw(),
+        aged=chain is not None and chain.initial == "stationary",
+        drift=drift_law(scenario),
+        switches=tuple((step, index[name]) for step, name in scenario.switches),
         interventions=interventions,
     )

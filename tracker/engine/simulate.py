@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from tracker import skew as skew_algebra
-from tracker.compiled import source_fingerprint
+from tracker.compiled import pack, source_fingerprint
+from tracker.costs.moved import movable
 from tracker.engine.arrays import FIRST_COLUMNS, collect, recorded_width
 from tracker.engine.bins import AGE_BITS, WAIT_BITS, bin_of
 from tracker.engine.blocks import first_block, most_trials, next_block, whole_cells
 from tracker.engine.ledger import COLUMNS, UNMARKED, Block, Ledger
 from tracker.engine.loop import advance
+from tracker.engine.measuring import LOST
 from tracker.engine.problem import Contestant, Problem, prepare
 from tracker.environment import Environment
 from tracker.samplers.base import state_size
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
 
     from tracker.array_types import Array, Integers
+    from tracker.compiled import Packed
 
 __all__ = [
     "Contestant", "Keeper", "Problem", "Snapshot", "compile_kernels", "empty_ledger", "most_trials",
@@ -80,6 +83,7 @@ def simulate(
     starts = start_points(problem, index)
     skews = [start_skews(problem, contestant, index) for contestant in problem.contestants]
     ledgers = tuple(empty_ledger(problem, contestant, index.size) for contestant in problem.contestants)
+    packed = packed_modes(problem)
     now = Snapshot(np.zeros(len(ledgers), dtype=np.int64), np.zeros(len(ledgers)), ledgers)
     if keeper is not None:
         now = keeper.load(now) or now
@@ -101,7 +105,7 @@ def simulate(
                     keeper.save(now)
                 raise InterruptedError
             begun = time.thread_time()
-            _advance(problem, contestant, index, starts, skews[n], block, now.ledgers[n])
+            _advance(problem, packed, contestant, index, starts, skews[n], block, now.ledgers[n])
             spent = time.thread_time() - begun
             now.seconds[n] += spent
             now.reached[n] = stop
@@ -131,15 +135,30 @@ def compile_kernels(problem: Problem, note: Callable[[str], None] = lambda _: No
     """Compile or load the loop for each contestant, so that no trial waits for it."""
     none = np.zeros(0, dtype=np.int64)
     N = problem.origin.size
-    timeline = Block(0, 0, np.zeros(1, dtype=np.int64), none, none, none, none > 0, none)
+    packed = packed_modes(problem)
+    still = problem.plan.drift is None
+    shift = np.zeros((1, 0, 0)) if still else np.zeros((0, 1, N))
+    timeline = Block(0, 0, np.zeros(1, dtype=np.int64), none, none, none, none > 0, none, shift)
     for n, contestant in enumerate(problem.contestants):
         note(f"compiling or loading {contestant.name} ({n + 1} of {len(problem.contestants)})")
         ledger = empty_ledger(problem, contestant, 0)
-        _advance(problem, contestant, none, np.zeros((0, N)), np.zeros((0, N, N)), timeline, ledger)
+        _advance(problem, packed, contestant, none, np.zeros((0, N)), np.zeros((0, N, N)), timeline, ledger)
+
+
+def packed_modes(problem: Problem) -> Packed:
+    """Return the modes for the loop; where landscapes drift, a table of one's own, because the loop moves them in it."""
+    if problem.plan.drift is None:
+        return problem.packed_modes
+    shift, room = np.zeros(problem.origin.size), np.zeros(problem.origin.size)
+    return pack([
+        mode._replace(cost=movable(mode.cost, mode.minimisers, shift, room), minimisers=mode.minimisers.copy())
+        for mode in problem.modes
+    ])  # fmt: skip
 
 
 def _advance(
     problem: Problem,
+    packed: Packed,
     contestant: Contestant,
     trials: Integers,
     starts: Array,
@@ -149,7 +168,7 @@ def _advance(
 ) -> None:
     advance(
         contestant.parameters,
-        problem.packed_modes,
+        packed,
         problem.entropy,
         trials,
         starts,
@@ -171,6 +190,7 @@ def _block(timeline: Timeline, environment: Environment) -> Block:
         np.ascontiguousarray(timeline.since),
         np.ascontiguousarray(timeline.live),
         environment.present,
+        timeline.shift,
     )
 
 
@@ -187,6 +207,8 @@ def start_points(problem: Problem, trials: Integers) -> Array:
 def start_skews(problem: Problem, contestant: Contestant, trials: Integers) -> Array:
     """Return S_0 of each trial, shape (T, N, N), before the bounds."""
     N = problem.origin.size
+    if not contestant.has_skew:
+        return np.zeros((trials.size, 0, 0))
     if contestant.skew is not None:
         # a copy: a view would be read-only, another type, and the loop compiled for it once more
         return np.broadcast_to(contestant.skew, (trials.size, N, N)).copy()
@@ -198,14 +220,15 @@ def start_skews(problem: Problem, contestant: Contestant, trials: Integers) -> A
 def empty_ledger(problem: Problem, contestant: Contestant, trials: int) -> Ledger:
     """Return the ledger of a contestant before its first step."""
     layout, N = problem.layout, problem.origin.size
-    recorded = sum(recorded_width(one, N) for one in contestant.recorded)
+    recorded = sum(recorded_width(one, N, layout.modes) for one in contestant.recorded)
+    predicts = all(mode.predicts for mode in problem.scenario.modes)
     return Ledger(
-        state=np.zeros((trials, state_size(contestant.parameters, N))),
+        state=np.zeros((trials, state_size(contestant.parameters, N) + LOST * predicts + layout.memory_size)),
         streams=np.zeros((trials, 4, 4), dtype=np.uint64),
         marks=np.tile(np.array(UNMARKED, dtype=np.int64), (trials, 1)),
         sums=np.zeros((trials, layout.modes + bin_of(layout.steps, AGE_BITS) + 1, len(COLUMNS))),
         waits=np.zeros((trials, layout.modes, bin_of(layout.steps, WAIT_BITS) + 1, 2), dtype=np.int64),
         stays=np.zeros((trials, layout.modes, 2), dtype=np.int64),
-        moments=np.zeros((trials, N + 1, N)),
-        trace=np.full((trials, problem.records, FIRST_COLUMNS + N + recorded), np.nan),
+        moments=np.zeros((trials, layout.moments, N)),
+        trace=np.full((trials, problem.records, FIRST_COLUMNS + N + recorded + predicts), np.nan),
     )

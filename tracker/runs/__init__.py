@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from tracker.runs.run_errors import CorruptRun, FailedShard, NothingComputed, RunDiffers, RunExists, RunLocked
+from tracker.runs.merged_parts import merge
+from tracker.runs.run_errors import (
+    CorruptRun,
+    FailedShard,
+    FewerTrials,
+    NothingComputed,
+    RunDiffers,
+    RunExists,
+    RunLocked,
+)
 from tracker.runs.run_reading import open_run
 from tracker.runs.run_result import Run
 from tracker.runs.run_trials import run
@@ -14,6 +23,7 @@ from tracker.runs.sweep_running import sweep
 __all__ = [
     "CorruptRun",
     "FailedShard",
+    "FewerTrials",
     "NothingComputed",
     "Run",
     "RunDiffers",
@@ -21,6 +31,7 @@ __all__ = [
     "RunLocked",
     "Sweep",
     "axes_of",
+    "merge",
     "open_run",
     "open_sweep",
     "points_of",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker.engine.arrays import array_rows, axis_sizes, kinds_of
+from tracker.engine.arrays import array_rows, axis_sizes
 from tracker.engine.simulate import empty_ledger
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ def shapes_of(scenario: Scenario, trials: int) -> Shapes:
     """Return what a run keeps of so many trials."""
     sizes = {**axis_sizes(scenario), "trial": trials}
     return {
-        row.name: Shape(np.dtype(row.dtype), tuple(sizes[axis] for axis in row.axes))
-        for row in array_rows(kinds_of(scenario))
+        row.name: Shape(np.dtype(row.dtype), tuple(sizes[axis] for axis in row.axes)) for row in array_rows(scenario)
     }
 
 
@@ -87,7 +86,7 @@ def reason_impossible(scenario: Scenario, arrays: Arrays, trials: Sequence[int] 
     for name, (least, end) in bounds.items():
         if arrays[name].size and not (least <= arrays[name].min() and arrays[name].max() < end):
             return f"{name}: a number that is not between {least} and {end - 1}"
-    for row in array_rows(kinds_of(scenario)):
+    for row in array_rows(scenario):
         array = arrays.get(row.name)
         if array is None:  # a run of an older version
             continue

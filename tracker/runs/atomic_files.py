@@ -142,6 +142,12 @@ def move(path: Path, folder: Path) -> Path:
     return target
 
 
+def rename(old: Path, new: Path) -> None:
+    """Give a file another name in its folder, in place of any other of that name."""
+    disk.rename(old, new)
+    sync_folder(new.parent)
+
+
 def remove(path: Path) -> None:
     """Remove a file, or a folder that is empty; what is not there needs no removing."""
     if stands_there(path):

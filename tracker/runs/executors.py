@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from tracker.engine.simulate import simulate
 from tracker.runs.checkpoints import Checkpoint
 from tracker.runs.dask_cluster import connect, host_and_port
-from tracker.runs.resuming import Stored
+from tracker.runs.stored_shards import Stored
 from tracker.runs.workers import PackedProblem, Task, pack, start_worker, work
 
 if TYPE_CHECKING:

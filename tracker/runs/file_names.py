@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 
 SHARDS, CHECKPOINTS, DAMAGED, FIGURES, POINTS = "shards", "checkpoints", "damaged", "figures", "points"
 JOURNAL, MANIFEST, PROGRESS = "journal.jsonl", "manifest.json", "progress.json"
-RESULT, SUMMARY, PAGE = "result.nc", "summary.json", "report.html"
+RESULT, SUMMARY, THEORY, PAGE = "result.nc", "summary.json", "theory.json", "report.html"
+CODE = "code.py"  # what ``--code`` named, for reading: nothing ever runs it
+EARLIER = "earlier.nc"  # the result of a run that trials are added to
 SWEEP_MANIFEST = "sweep.json"  # in place of a manifest, where a directory holds many runs
 POINTS_TABLE, SWEEP_RESULT = "points.json", "sweep.nc"
 PICTURES = ("sweep.png", "sweep.svg")
 
-RUN_FILES = frozenset({LOCK, MANIFEST, SCENARIO, JOURNAL, PROGRESS, RESULT, SUMMARY, PAGE})
+RUN_FILES = frozenset({LOCK, MANIFEST, SCENARIO, CODE, JOURNAL, PROGRESS, RESULT, SUMMARY, THEORY, PAGE, EARLIER})
 RUN_FOLDERS = frozenset({SHARDS, CHECKPOINTS, DAMAGED, FIGURES})
-SWEEP_FILES = frozenset({LOCK, SWEEP_MANIFEST, SCENARIO, POINTS_TABLE, SWEEP_RESULT, PAGE, *PICTURES})
+SWEEP_FILES = frozenset({LOCK, SWEEP_MANIFEST, SCENARIO, CODE, POINTS_TABLE, SWEEP_RESULT, PAGE, *PICTURES})
 SWEEP_FOLDERS = frozenset({POINTS, DAMAGED, FIGURES})
 
 _DATA_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}\.csv")

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from tracker.engine.arrays import array_rows, kinds_of
+from tracker.engine.arrays import array_rows
 from tracker.runs.array_shapes import shapes_of
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def array_bytes(scenario: Scenario) -> ArrayBytes:
     """Return the size of what the table of recorded arrays, and the samplers beside it, say that a run leaves."""
     shapes, samplers = shapes_of(scenario, scenario.trials), len(scenario.samplers)
     held = packed = 0.0
-    for row in array_rows(kinds_of(scenario)):
+    for row in array_rows(scenario):
         count = shapes[row.name].bytes
         held += count
         packed += count * _packing(row.axes, samplers / (samplers + len(scenario.baselines)))

@@ -34,6 +34,39 @@ class NewerFormat(ValueError):
     """A later version wrote this."""
 
 
+class Part(NamedTuple):
+    """Part ``number`` of ``of`` parts of a run, counted from 1: each computes a share of the trials."""
+
+    number: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    def share(self, trials: int) -> range:
+        """Return which of so many trials it computes: shares follow each other, and differ by one trial at most."""
+        return range((self.number - 1) * trials // self.of, self.number * trials // self.of)
+
+
+class Earlier(NamedTuple):
+    """The finished run that trials are added to.
+
+    Attributes
+    ----------
+    trials : int
+        How many it had.
+    text_sha256, result_sha256 : str
+        Of its scenario.toml, and of its result.nc, which is kept as earlier.nc until the new result is there.
+    seconds : tuple of float
+        What each contestant took.
+    """
+
+    trials: int
+    text_sha256: str
+    result_sha256: str
+    seconds: tuple[float, ...]
+
+
 @dataclass(frozen=True)
 class Manifest:
     """What a run is, and how far it came.
@@ -46,6 +79,12 @@ class Manifest:
         Trials per shard: fixed when the run begins, so that a resumed run is cut in the same way.
     failed : tuple of FailedShard
         What was left out.
+    code : str
+        The sha256 of the file that ``--code`` named; empty where nothing of it is used.
+    part : Part or None
+        Which share of the trials it holds; None where it holds all.
+    earlier : Earlier or None
+        The run that it took over, where trials were added.
     """
 
     name: str
@@ -62,16 +101,28 @@ class Manifest:
     failed: tuple[FailedShard, ...] = ()
     complete: bool = False
     format: int = FORMAT
+    code: str = ""
+    part: Part | None = None
+    earlier: Earlier | None = None
+
+    @property
+    def taken_over(self) -> int:
+        """How many trials it has from the run that it took over: the first ones."""
+        return self.earlier.trials if self.earlier is not None else 0
 
     @property
     def identity(self) -> str:
         """The hash of all that decides what the shards hold."""
-        parts = (self.scenario_sha256, self.seed, self.trials, self.steps, self.versions, self.sources, self.shard_size)
+        program = (self.versions, self.sources)
+        cut = (self.trials, self.part, self.taken_over, self.shard_size)
+        parts = (self.scenario_sha256, self.seed, self.steps, *program, *cut)
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def encode(self) -> bytes:
         """Return the content of manifest.json."""
         table = {**asdict(self), "failed": [shard._asdict() for shard in self.failed]}
+        if not self.code:
+            del table["code"]  # a program that knows nothing of code reads it, too
         return seal(table, "manifest", indent=2)
 
     @classmethod
@@ -85,10 +136,16 @@ class Manifest:
                     f"it has format {format_}, and this program reads formats up to {FORMAT}: a later version wrote it"
                 )
             failed = tuple(FailedShard(**shard) for shard in table.pop("failed"))
-            manifest = cls(**table, failed=failed)
+            part = Part(*part) if (part := table.pop("part", None)) is not None else None
+            earlier = _earlier(*before) if (before := table.pop("earlier", None)) is not None else None
+            manifest = cls(**table, failed=failed, part=part, earlier=earlier)
         except (TypeError, KeyError, AttributeError):
             return None
         return manifest if _is_sound(manifest) else None
+
+
+def _earlier(trials: Any, text: Any, result: Any, seconds: Any) -> Earlier:
+    return Earlier(trials, text, result, tuple(seconds))
 
 
 def _is_sound(manifest: Manifest) -> bool:
@@ -107,17 +164,36 @@ def _is_sound(manifest: Manifest) -> bool:
         "files": lambda value: _is_table(value, _WRITTEN, _SHA256),
         "failed": lambda value: all(_is_failure(shard) for shard in value),
         "complete": lambda value: isinstance(value, bool),
+        "code": lambda value: value == "" or _matches(_SHA256, value),
         "format": lambda value: _is_whole(value, 0) and value <= FORMAT,
+        "part": lambda value: value is None or _is_part(value),
+        "earlier": lambda value: value is None or _is_earlier(value),
     }
     if not all(checks[one.name](getattr(manifest, one.name)) for one in fields(manifest)):
         return False
+    own = trials_of(manifest)
+    if not own or not 0 <= manifest.taken_over < max(manifest.trials, 1) or (manifest.part and manifest.earlier):
+        return False
     left_out = sum(shard.stop - shard.first for shard in manifest.failed)
-    last = max((shard.stop for shard in manifest.failed), default=0)
-    return count_of_shards(manifest) <= MOST_SHARDS_OF_A_RUN and last <= manifest.trials and left_out < manifest.trials
+    inside = all(own.start <= shard.first and shard.stop <= own.stop for shard in manifest.failed)
+    return count_of_shards(manifest) <= MOST_SHARDS_OF_A_RUN and inside and left_out < len(own)
 
 
 def _is_failure(shard: FailedShard) -> bool:
     return _is_whole(shard.first, 0) and _is_whole(shard.stop, shard.first + 1) and isinstance(shard.error, str)
+
+
+def _is_part(part: Part) -> bool:
+    return _is_whole(part.number, 1) and _is_whole(part.of, part.number)
+
+
+def _is_earlier(earlier: Earlier) -> bool:
+    hashes = (earlier.text_sha256, earlier.result_sha256)
+    return (
+        _is_whole(earlier.trials, 1)
+        and all(_matches(_SHA256, one) for one in hashes)
+        and all(map(_is_number, earlier.seconds))
+    )
 
 
 def _is_whole(value: Any, least: int) -> bool:
@@ -136,18 +212,34 @@ def _is_table(value: Any, key: re.Pattern[str] | None, entry: re.Pattern[str] | 
     return isinstance(value, dict) and all(_matches(key, k) and _matches(entry, e) for k, e in value.items())
 
 
+def trials_of(manifest: Manifest) -> range:
+    """Return the trials that the run holds when it is complete: all, or its share."""
+    return manifest.part.share(manifest.trials) if manifest.part is not None else range(manifest.trials)
+
+
 def count_of_shards(manifest: Manifest) -> int:
     """Return how many shards the trials are cut into, without cutting them."""
-    return -(-manifest.trials // manifest.shard_size)
+    return sum(-(-len(piece) // manifest.shard_size) for piece in _pieces(manifest))
 
 
 def shards_of(manifest: Manifest) -> list[range]:
     """Cut the trials into shards."""
-    trials, size = manifest.trials, manifest.shard_size
-    if count_of_shards(manifest) > MOST_SHARDS_OF_A_RUN:
+    if (count := count_of_shards(manifest)) > MOST_SHARDS_OF_A_RUN:
         most = f"more than the {MOST_SHARDS_OF_A_RUN} that a run may have"
-        raise ValueError(f"shard_size: {size} cuts {trials} trials into {count_of_shards(manifest)} shards, {most}")
-    return [range(first, min(first + size, trials)) for first in range(0, trials, size)]
+        raise ValueError(
+            f"shard_size: {manifest.shard_size} cuts {len(trials_of(manifest))} trials into {count} shards, {most}"
+        )
+    return [
+        piece[first : first + manifest.shard_size]
+        for piece in _pieces(manifest)
+        for first in range(0, len(piece), manifest.shard_size)
+    ]
+
+
+def _pieces(manifest: Manifest) -> tuple[range, range]:
+    """Return the trials that were taken over, and the others: no shard has trials of both."""
+    own = trials_of(manifest)
+    return own[: manifest.taken_over], own[manifest.taken_over :]
 
 
 class Entry(NamedTuple):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracker.engine.arrays import array_rows, kinds_of
+from tracker.engine.arrays import array_rows
 from tracker.runs import atomic_files
 from tracker.runs.array_shapes import LEADING_AXES, Shape, bytes_of
 from tracker.runs.old_formats import AXES_BEFORE, MISSING_BEFORE, shapes_before
@@ -110,7 +110,7 @@ def read_result(path: Path, scenario: Scenario, expected: Shapes) -> tuple[dict[
     with _opened(path) as found:
         older = any(name in expected and name not in found for name in MISSING_BEFORE)
         expected = shapes_before(expected) if older else expected
-        rows = {row.name: row for row in array_rows(kinds_of(scenario))}
+        rows = {row.name: row for row in array_rows(scenario)}
         for name, shape in expected.items():
             _refuse_other(found, rows[name], shape)
         arrays = {name: _array(found, rows[name]) for name in expected}

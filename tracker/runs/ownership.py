@@ -16,7 +16,9 @@ from tracker.runs import atomic_files
 from tracker.runs.checkpoints import is_whole, place_of
 from tracker.runs.file_names import (
     CHECKPOINTS,
+    CODE,
     DAMAGED,
+    EARLIER,
     FIGURES,
     JOURNAL,
     MANIFEST,
@@ -24,8 +26,10 @@ from tracker.runs.file_names import (
     PICTURES,
     POINTS,
     PROGRESS,
+    RESULT,
     SHARDS,
     SWEEP_MANIFEST,
+    THEORY,
     is_file_of_a_run,
     is_shard_name,
     refuse_disguises,
@@ -46,6 +50,7 @@ from tracker.runs.npz import array_names
 from tracker.runs.page_seals import SEALS, is_sealed
 from tracker.runs.run_errors import CorruptRun, RunExists
 from tracker.runs.run_identity import hash_of_file
+from tracker.runs.theory_file import theory_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -160,24 +165,46 @@ def _file(entry: Path, manifest: Manifest, journal: Journal | None, name: str) -
         return OURS
     if not is_regular(entry) or not is_file_of_a_run(entry.name):
         return FOREIGN
-    hashes = {**manifest.data, **manifest.files, SCENARIO: manifest.text_sha256}
+    hashes = _hashes(manifest)
     if entry.name == name:
         proved = True  # it is what speaks here
     elif entry.name == LOCK:
         proved = holder_of(entry.parent) is not None
     elif entry.name in hashes:
-        proved = hash_of_file(entry) == hashes[entry.name]
+        proved = hash_of_file(entry) in hashes[entry.name]
     elif entry.name in (PAGE, *PICTURES):
         return _drawn(entry)
+    elif entry.name == THEORY:
+        proved = theory_in(entry.parent) is not None
     elif entry.name == JOURNAL:
         proved = journal is not None and (bool(journal.entries) or entry.stat().st_size == 0)
     elif entry.name == PROGRESS:
         proved = sign_of_life(entry.parent) is not None
-    elif entry.suffix == ".csv":
-        return FOREIGN  # none of the data files of this run
+    elif entry.suffix == ".csv" or entry.name == CODE:
+        return FOREIGN  # none of the data files or the code of this run
     else:
         proved = False
     return OURS if proved else DOUBTFUL
+
+
+def _hashes(manifest: Manifest) -> dict[str, set[str]]:
+    """Return, by name, the hashes that files with a hash may have; trials were perhaps being added to an earlier run."""
+    hashes = {name: {one} for name, one in (manifest.data | manifest.files).items()}
+    hashes[SCENARIO] = {manifest.text_sha256}
+    if manifest.code:
+        hashes[CODE] = {manifest.code}
+    if (earlier := manifest.earlier) is not None:
+        hashes[SCENARIO].add(earlier.text_sha256)
+        hashes[EARLIER] = {earlier.result_sha256}
+        hashes.setdefault(RESULT, set()).add(earlier.result_sha256)
+    return hashes
+
+
+def drawings_in(path: Path) -> list[Path]:
+    """Return the page and the figures in ``path`` that were drawn of its run, proved by their seals."""
+    folder = path / FIGURES
+    entries = [path / PAGE, *(sorted(folder.iterdir()) if is_own_folder(folder) else ())]
+    return [entry for entry in entries if stands_there(entry) and _drawn(entry) == OURS]
 
 
 def _drawn(entry: Path) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tracker.regular_files import is_own_folder, is_regular, stands_there
+from tracker.runs.added_trials import is_kept
 from tracker.runs.checkpoints import place_of, steps_held
-from tracker.runs.file_names import CHECKPOINTS, RESULT, SHARDS, SUMMARY, shard_name
-from tracker.runs.manifest import shards_of
+from tracker.runs.file_names import CHECKPOINTS, EARLIER, RESULT, SHARDS, SUMMARY, shard_name
+from tracker.runs.manifest import shards_of, trials_of
 from tracker.runs.ownership import journal_in
 from tracker.runs.run_identity import hash_of_file
 
@@ -47,20 +48,24 @@ def preview_resume(path: Path, manifest: Manifest, verify: bool | None) -> Resum
 
 def bytes_of(path: Path, manifest: Manifest) -> float:
     """Return how much there is to read in order to verify what is kept."""
-    names = (RESULT, SUMMARY) if manifest.complete else (SHARDS, CHECKPOINTS)
+    names = (RESULT, SUMMARY) if manifest.complete else (SHARDS, CHECKPOINTS, EARLIER)
     return sum(_size(path / name) for name in names)
 
 
 def _finished(path: Path, manifest: Manifest, verify: bool) -> ResumePreview:
     unusable = tuple(name for name, sha256 in manifest.files.items() if not _is_whole(path / name, sha256, verify))
-    return ResumePreview(manifest.trials, len(shards_of(manifest)), 1.0, unusable, verify)
+    return ResumePreview(len(trials_of(manifest)), len(shards_of(manifest)), 1.0, unusable, verify)
 
 
 def _under_way(path: Path, manifest: Manifest, verify: bool) -> ResumePreview:
     shards, entries = shards_of(manifest), journal_in(path, manifest).entries
     trials = kept = 0
     steps, unusable = 0.0, []
+    earlier = manifest.taken_over if is_kept(path, manifest, verify=verify) else 0
     for index, those in enumerate(shards):
+        if those.stop <= earlier:
+            trials, kept = trials + len(those), kept + 1
+            continue
         file = path / SHARDS / shard_name(index)
         entry = entries.get(index)
         if entry is not None and entry.is_of(those, file.name) and _is_whole(file, entry.sha256, verify):
@@ -73,7 +78,9 @@ def _under_way(path: Path, manifest: Manifest, verify: bool) -> ResumePreview:
         steps += len(those) * (held or 0.0)
         if held is None and stands_there(path / CHECKPOINTS / file.name):
             unusable.append(f"{CHECKPOINTS}/{file.name}")
-    part = (trials + steps / manifest.steps) / manifest.trials
+    if manifest.taken_over and not earlier:
+        unusable.append(EARLIER)
+    part = (trials + steps / manifest.steps) / len(trials_of(manifest))
     return ResumePreview(trials, kept, part, tuple(unusable), verify)
 
 

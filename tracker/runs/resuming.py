@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tracker.regular_files import read_regular, stands_there
 from tracker.runs import atomic_files, ownership
+from tracker.runs.added_trials import set_apart, shards_taken_over
 from tracker.runs.array_shapes import reason_impossible, shapes_of, snapshot_shapes, with_trials
 from tracker.runs.checkpoints import DIGEST_SIZE, decode_arrays, place_of
 from tracker.runs.file_names import (
     CHECKPOINTS,
+    CODE,
     JOURNAL,
     SHARDS,
     is_file_of_a_run,
@@ -25,30 +27,22 @@ from tracker.runs.file_names import (
 from tracker.runs.manifest import SCENARIO, largest_journal
 from tracker.runs.npz import most_bytes, unpack_arrays
 from tracker.runs.run_identity import data_files, hash_of_file, sha256
+from tracker.runs.stored_shards import Stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    from tracker.array_types import Array
     from tracker.engine.simulate import Problem
     from tracker.runs.array_shapes import Shapes
     from tracker.runs.manifest import Entry, Journal, Manifest
     from tracker.scenario import Scenario
 
 
-class Stored(NamedTuple):
-    """The results of a shard, and the seconds that each contestant took."""
-
-    arrays: dict[str, NDArray[Any]]
-    seconds: Array
-
-
 def write_scenario(folder: Path, scenario: Scenario) -> None:
-    """Write the scenario with its data files; what stands there with other content is put aside."""
-    for name, content in {**data_files(scenario), SCENARIO: scenario.toml().encode()}.items():
+    """Write the scenario with its data files and its code; what stands there with other content is put aside."""
+    code = {CODE: scenario.code.content} if scenario.code is not None else {}
+    for name, content in {**data_files(scenario), **code, SCENARIO: scenario.toml().encode()}.items():
         if stands_there(folder / name) and hash_of_file(folder / name) != sha256(content):
             ownership.put_aside(folder, folder / name)
         atomic_files.write_file(folder / name, content)
@@ -56,7 +50,8 @@ def write_scenario(folder: Path, scenario: Scenario) -> None:
 
 def write_scenario_again(folder: Path, manifest: Manifest, scenario: Scenario) -> bool:
     """Write the scenario if it is not there, or not as the manifest says; tell whether that was so."""
-    whole = stands_there(folder / SCENARIO) and hash_of_file(folder / SCENARIO) == manifest.text_sha256
+    hashes = {SCENARIO: manifest.text_sha256, **({CODE: manifest.code} if manifest.code else {})}
+    whole = all(stands_there(folder / name) and hash_of_file(folder / name) == one for name, one in hashes.items())
     if not whole:
         write_scenario(folder, scenario)
     return not whole
@@ -78,6 +73,7 @@ class Resumption:
         for folder, known in ((".", is_file_of_a_run), (SHARDS, is_shard_name), (CHECKPOINTS, is_shard_name)):
             atomic_files.make_folder(self.path / folder)
             atomic_files.remove_temporaries(self.path / folder, known)
+        set_apart(self.path, self.manifest, self.problem.scenario)
         journal = ownership.journal_in(self.path, self.manifest)
         begun = bool(journal.entries) or stands_there(
             self.path / SCENARIO
@@ -104,7 +100,8 @@ class Resumption:
                 else:
                     self._aside(file)
         self._check_snapshots()
-        return trusted
+        earlier = shards_taken_over(self.path, self.manifest, self.problem, self.notice)
+        return {**earlier, **trusted}
 
     def _write_journal(self, journal: Journal, trusted: Iterable[int]) -> None:
         """Leave in the journal what can be trusted; lines are added to it, so it must be a file that nobody else has."""

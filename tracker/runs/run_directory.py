@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any
 from tracker.jsonable import jsonable
 from tracker.regular_files import read_regular, stands_there
 from tracker.runs import atomic_files, ownership
+from tracker.runs.added_trials import set_apart
 from tracker.runs.checkpoints import place_of
 from tracker.runs.file_names import (
     CHECKPOINTS,
+    EARLIER,
+    FIGURES,
     JOURNAL,
     MANIFEST,
     PROGRESS,
@@ -31,9 +34,10 @@ from tracker.runs.lock_file import LOCK, hold_lock, living_holder
 from tracker.runs.manifest import Entry, Manifest
 from tracker.runs.netcdf import stored_hash, write_result
 from tracker.runs.npz import pack_arrays
-from tracker.runs.resuming import Resumption, Stored, write_scenario
+from tracker.runs.resuming import Resumption, write_scenario
 from tracker.runs.run_errors import CorruptRun, RunExists, RunLocked
 from tracker.runs.run_identity import hash_of_file, resolve_links, sha256
+from tracker.runs.stored_shards import Stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -46,7 +50,7 @@ if TYPE_CHECKING:
     from tracker.scenario import Scenario
 
 LARGEST_SUMMARY = 100_000_000  # bytes: a covariance for each sampler and mode
-WHILE_RUNNING = (PROGRESS, CHECKPOINTS, JOURNAL, SHARDS)
+WHILE_RUNNING = (PROGRESS, EARLIER, CHECKPOINTS, JOURNAL, SHARDS)
 
 
 class RunDirectory:
@@ -95,9 +99,24 @@ class RunDirectory:
             raise RunExists(self.path, is_run=False, found=found)
         atomic_files.remove_temporaries(self.path, is_file_of_a_run)
         atomic_files.write_file(self.path / MANIFEST, manifest.encode())
+        self.go_on(scenario)
+
+    def go_on(self, scenario: Scenario) -> None:
+        """Write what stands beside the manifest before the first step, again where a begin was killed."""
         for folder in (SHARDS, CHECKPOINTS):
             atomic_files.make_folder(self.path / folder)
         write_scenario(self.path, scenario)
+
+    def grow(self, scenario: Scenario, manifest: Manifest, old: Manifest) -> None:
+        """Make the finished run with the manifest ``old`` one of more trials that is under way; its drawings are out of date."""
+        unfinished = changed(manifest, files={SUMMARY: old.files[SUMMARY]})  # proves that summary.json is ours
+        atomic_files.write_file(self.path / MANIFEST, unfinished.encode())
+        set_apart(self.path, manifest, scenario)
+        for drawing in ownership.drawings_in(self.path):
+            atomic_files.remove(drawing)
+        atomic_files.remove_if_empty(self.path / FIGURES)
+        for folder in (SHARDS, CHECKPOINTS):
+            atomic_files.make_folder(self.path / folder)
 
     def take_over(self, problem: Problem, manifest: Manifest, shards: Sequence[range]) -> dict[int, Stored]:
         """Return the shards that can be trusted, by index; put aside what cannot."""
@@ -179,7 +198,7 @@ class RunDirectory:
 
     def _parts(self) -> Iterator[Path]:
         """Give what only a run under way needs: all shards and snapshots of this name were written or checked by it."""
-        yield self.path / PROGRESS
+        yield from (self.path / PROGRESS, self.path / EARLIER)
         for folder in (self.path / CHECKPOINTS, self.path / SHARDS):
             yield from (file for file in sorted(folder.iterdir()) if shard_index(file.name) is not None)
             yield folder

@@ -42,6 +42,14 @@ class RunDiffers(Exception):
         self.path, self.differences = path, tuple(differences)
 
 
+class FewerTrials(ValueError):
+    """Trials are to be added to a run that has more of them than are asked for."""
+
+    def __init__(self, path: Path, there: int, asked: int) -> None:
+        self.path, self.there, self.asked = path, there, asked
+        super().__init__(f"{path} has {there} trials, and {asked} are fewer: trials can only be added")
+
+
 class CorruptRun(Exception):
     """A run directory that is damaged, not finished, or no run at all."""
 

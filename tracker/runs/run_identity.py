@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from tracker.runs.manifest import Earlier, Part
     from tracker.scenario import Scenario
 
 PACKAGES = ("numpy", "scipy", "numba", "simpy")
@@ -48,8 +49,10 @@ def _installed(package: str) -> str:
         return "not installed"
 
 
-def manifest_of(scenario: Scenario, shard_size: int) -> Manifest:
-    """Return the manifest of a run that begins."""
+def manifest_of(
+    scenario: Scenario, shard_size: int, part: Part | None = None, earlier: Earlier | None = None
+) -> Manifest:
+    """Return the manifest of a run, or a part of one, that begins; ``earlier`` is the run that trials are added to."""
     return Manifest(
         name=scenario.name,
         seed=scenario.seed,
@@ -61,14 +64,24 @@ def manifest_of(scenario: Scenario, shard_size: int) -> Manifest:
         shard_size=shard_size,
         text_sha256=sha256(scenario.toml().encode()),
         data={name: sha256(content) for name, content in data_files(scenario).items()},
+        code=scenario.code.sha256 if scenario.code is not None else "",
+        part=part,
+        earlier=earlier,
     )
+
+
+def resumed_manifest(scenario: Scenario, old: Manifest, part: Part | None = None) -> Manifest:
+    """Return the manifest of ``scenario`` for a run that goes on where ``old`` was: cut in the same way."""
+    return manifest_of(scenario, old.shard_size, part, old.earlier)
 
 
 def resume_command(what: str, path: Path, manifest: Manifest) -> str:
     """Return the command that goes on with the "run" or "sweep" in ``path``, from the scenario that is kept there."""
     plugins = [name.removeprefix(PLUGIN_PREFIX) for name in manifest.versions if name.startswith(PLUGIN_PREFIX)]
     allowed = [word for name in plugins for word in ("--allow-plugins", name)]
-    return shlex.join(["tracker", what, str(path / SCENARIO), "--out", str(path), *allowed, "--resume"])
+    allowed += ["--code", "FILE.py"] if manifest.code else []
+    part = ["--part", str(manifest.part)] if manifest.part is not None else []
+    return shlex.join(["tracker", what, str(path / SCENARIO), "--out", str(path), *part, *allowed, "--resume"])
 
 
 def sha256(data: bytes) -> str:
@@ -95,12 +108,20 @@ def differences(old: Manifest, now: Manifest, before: Mapping[str, Any], content
     lines = list(_differences("", before, content))
     names = sorted(old.data.keys() | now.data.keys())
     lines += [f"{name}: the data changed" for name in names if old.data.get(name) != now.data.get(name)]
+    lines += [code_differs(old.code, now.code)] if old.code != now.code else []
     lines += _differences("version of ", old.versions, now.versions)
+    lines += _differences("part", str(old.part or "") or None, str(now.part or "") or None)
     if not lines and old.sources != now.sources:
         lines.append(
             f"the program: its sources ({old.sources} in the run, {now.sources} now) or compiler settings changed"
         )
     return lines
+
+
+def code_differs(old: str, now: str) -> str:
+    """Say that a run was made with other code."""
+    was = f"the run was made with code of sha256 {old}" if old else "the run was made without --code"
+    return f"{was}, now it is {now}" if now else f"{was}: name that file with --code"
 
 
 def _differences(place: str, old: Any, new: Any) -> Iterator[str]:

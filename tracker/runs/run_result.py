@@ -15,12 +15,27 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    import pandas as pd
     import xarray
     from numpy.typing import NDArray
 
     from tracker.engine.simulate import Problem
     from tracker.metrics.measured_run import MeasuredRun
     from tracker.scenario import Scenario
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a sampler's entry of the summary as columns: numbers and words; matrices and tables in it are left out."""
+    flat: dict[str, Any] = {}
+    for key, entry in row.items():
+        if isinstance(entry, dict) and "mean" in entry and "stderr" in entry:
+            flat[key], flat[f"{key}_stderr"] = entry["mean"], entry["stderr"]
+        elif isinstance(entry, dict):
+            parts = {part: value for part, value in entry.items() if value is None or isinstance(value, (int, float))}
+            flat |= {f"{key}_{part}": value for part, value in parts.items()}
+        elif entry is None or isinstance(entry, (int, float, str)):
+            flat[key] = entry
+    return flat
 
 
 @dataclass(frozen=True)
@@ -55,6 +70,27 @@ class Run:
         import tracker
 
         return tracker.reports.run_html(self)
+
+    def __str__(self) -> str:
+        """The table that the terminal shows."""
+        import tracker
+
+        return tracker.reports.run_text(self.summary, self.path)
+
+    @property
+    def plot(self) -> Any:
+        """The exhibits of the page by name: ``run.plot.one_trial()`` returns a matplotlib figure."""
+        import tracker
+
+        return tracker.reports.RunPlot(self)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The numbers of the summary: a row for each sampler, ``NAME`` and ``NAME_stderr`` for each average, medians of times."""
+        import pandas as pd
+
+        rows = [_flat(row) for row in self.summary["samplers"]]
+        return pd.DataFrame(rows).set_index("name")
 
     @cached_property
     def measured(self) -> MeasuredRun:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tracker.runs.file_names import DAMAGED
 from tracker.runs.lock_file import living_holder
-from tracker.runs.manifest import shards_of
+from tracker.runs.manifest import shards_of, trials_of
 from tracker.runs.ownership import read_manifest, sign_of_life
 from tracker.runs.resume_preview import preview_resume
 from tracker.runs.run_identity import resolve_links, resume_command
@@ -42,6 +42,8 @@ class Status(NamedTuple):
         Whether the content of the files was checked, not only whether they are there.
     resume : str or None
         The command that continues a resumable run.
+    part_of_run : str or None
+        "3/10" for part 3 of 10 of a run, whose share of the trials the other fields are about; None for a whole run.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Status(NamedTuple):
     unusable: tuple[str, ...]
     verified: bool
     resume: str | None
+    part_of_run: str | None = None
 
 
 def status_of(path: str | Path, *, verify: bool | None = None) -> Status:
@@ -84,7 +87,7 @@ def status_of(path: str | Path, *, verify: bool | None = None) -> Status:
         name=manifest.name,
         state=state,
         holder=str(holder) if holder is not None else None,
-        trials=manifest.trials,
+        trials=len(trials_of(manifest)),
         trials_done=kept.trials,
         shards=len(shards_of(manifest)),
         shards_done=kept.shards,
@@ -97,4 +100,5 @@ def status_of(path: str | Path, *, verify: bool | None = None) -> Status:
         unusable=kept.unusable,
         verified=kept.verified,
         resume=resume_command("run", given, manifest) if state == RESUMABLE else None,
+        part_of_run=str(manifest.part) if manifest.part is not None else None,
     )

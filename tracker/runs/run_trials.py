@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -15,31 +15,34 @@ from threadpoolctl import threadpool_limits
 from tracker.engine.arrays import rows_of
 from tracker.engine.simulate import compile_kernels, most_trials, prepare
 from tracker.runs import atomic_files
+from tracker.runs.added_trials import earlier_of, shards_taken_over
 from tracker.runs.checkpoints import steps_held
 from tracker.runs.dask_cluster import refuse_if_silent
 from tracker.runs.executors import executor_of
 from tracker.runs.forecast import LARGEST_SHARD, MOST_SHARDS
 from tracker.runs.lock_file import hold_lock
-from tracker.runs.manifest import shards_of
-from tracker.runs.resuming import Stored
+from tracker.runs.manifest import Part, shards_of, trials_of
+from tracker.runs.progress_bars import progress_of
 from tracker.runs.run_directory import RunDirectory
-from tracker.runs.run_errors import NothingComputed, RunExists
-from tracker.runs.run_identity import manifest_of
-from tracker.runs.run_reading import open_run, scenario_to_resume
+from tracker.runs.run_errors import FewerTrials, NothingComputed, RunExists
+from tracker.runs.run_identity import manifest_of, resumed_manifest
+from tracker.runs.run_reading import open_run, open_run_or_part, scenario_to_resume
 from tracker.runs.run_result import Run
 from tracker.runs.shard_schedule import ShardSchedule
+from tracker.runs.stored_shards import Stored, join
 from tracker.runs.summary import summarise
 from tracker.runs.workers import Task
+from tracker.scenario import ScenarioWarning
+from tracker.scenario import warnings as doubts
+from tracker.scenario.own_checks import check_at_minimisers, check_at_start
+from tracker.scenario.own_kinds import with_expected_draws
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from tracker.engine.simulate import Problem
     from tracker.runs.manifest import Manifest
+    from tracker.runs.netcdf import World
     from tracker.runs.run_errors import FailedShard
     from tracker.scenario import Scenario
-
-    Arrays = dict[str, NDArray[Any]]
 
 Progress = Callable[[float, float, str], None]
 SECONDS_BETWEEN_SIGNS_OF_LIFE = 2.0  # of life, for `tracker status`
@@ -52,6 +55,7 @@ class Execution(NamedTuple):
     engine: str
     progress: Progress
     notice: Callable[[str], None]
+    checks: bool = True
 
 
 def run(
@@ -61,10 +65,14 @@ def run(
     *,
     replace: bool = False,
     resume: bool = False,
+    add_trials: bool = False,
+    part: tuple[int, int] | None = None,
     engine: str = "threads",
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     notice: Callable[[str], None] | None = None,
     shard_size: int | None = None,
+    checks: bool = True,
+    expected_draws: int | None = None,
 ) -> Run:
     """Carry out ``scenario``.
 
@@ -76,19 +84,32 @@ def run(
         A number of workers (default: one for each core), or any executor.
     replace, resume : bool
         Whether a run that ``out`` holds already is overwritten, or continued. Where there is none, it begins.
+    add_trials : bool
+        Whether a finished run in ``out`` of the same scenario with fewer trials is taken over, and only the missing trials
+        are computed. The result is that of a run with all trials from the start.
+    part : (int, int), optional
+        ``(3, 10)`` computes the third of ten shares of the trials, perhaps on another machine; ``tracker.merge`` makes the
+        run of all parts.
     engine : str
         ``"threads"``, ``"processes"``, ``"dask"`` or ``"dask:ADDRESS"``, where ``executor`` is a number.
-    progress : callable, optional
-        Called as ``progress(done, total, note)`` from this thread.
+    progress : bool or callable, optional
+        True shows a bar in a terminal or a notebook; a function is called as ``progress(done, total, note)`` from this thread.
     notice : callable, optional
-        Told, in a line, what went wrong on the way and was put right or left out; otherwise a warning says so.
+        Told, in a line, what went wrong on the way and was put right or left out; otherwise a warning says so, and
+        ``tracker.ScenarioWarning`` warns of what the command warns of: a step that is not stable, a chain that never returns.
     shard_size : int, optional
         Trials per shard. The result does not depend on it; a resumed run keeps the one it began with.
+    checks : bool
+        Whether derivatives and expectations of one's own costs are checked before the first step (docs/own-code).
+    expected_draws : int, optional
+        So many stored draws of its observations define the expected cost of each own cost that has observations.
 
     Raises
     ------
     RunExists, RunLocked, RunDiffers, CorruptRun
         If ``out`` cannot be used.
+    FewerTrials
+        If trials are to be added, and the run has more of them already.
     NoScheduler
         If nothing answers at the address of a Dask cluster.
     NothingComputed
@@ -103,27 +124,56 @@ def run(
     """
     if scenario.sweep:
         raise ValueError("a scenario with [sweep] stands for many runs: run its points one by one")
-    if resume and (replace or out is None):
-        raise ValueError("resume needs a run directory (out), and excludes replace")
-    how = Execution(executor, engine, progress or (lambda *_: None), notice or _warn)
+    if (resume or add_trials) and (replace or out is None):
+        asked = "resume" if resume else "add_trials"
+        raise ValueError(f"{asked} needs a run directory (out), and excludes replace")
+    share = _part_of(scenario, part, add_trials=add_trials)
+    scenario = with_expected_draws(scenario, expected_draws)
+    if notice is None:
+        for line in doubts(scenario):
+            warnings.warn(line, ScenarioWarning, stacklevel=2)
+    with progress_of(progress) as shown:
+        how = Execution(executor, engine, shown, notice or _warn, checks)
+        where = None if out is None else Path(out)
+        return _run(scenario, where, how, share, shard_size, replace=replace, resume=resume, add_trials=add_trials)
+
+
+def _run(
+    scenario: Scenario,
+    out: Path | None,
+    how: Execution,
+    share: Part | None,
+    shard_size: int | None,
+    *,
+    replace: bool,
+    resume: bool,
+    add_trials: bool,
+) -> Run:
     if out is None:
         problem = _ready(scenario, how)
-        return _carry_out(problem, manifest_of(scenario, _size(problem, shard_size)), None, {}, how)
-    directory = RunDirectory(Path(out), how.notice)
-    directory.refuse_if_taken(replace=replace, resume=resume)
-    old = directory.manifest() if resume else None
+        return _carry_out(problem, manifest_of(scenario, _size(problem, shard_size, share), share), None, {}, how)
+    directory = RunDirectory(out, how.notice)
+    directory.refuse_if_taken(replace=replace, resume=resume or add_trials)
+    old = directory.manifest() if resume or add_trials else None
+    if old is not None and add_trials and old.complete:
+        return _with_more_trials(scenario, directory, old, how, shard_size)
+    if old is not None and not resume:  # not finished
+        raise RunExists(directory.path, is_run=True)
     if old is not None:
-        scenario = scenario_to_resume(directory.path, old, scenario)
+        scenario = scenario_to_resume(directory.path, old, scenario, share)
         if old.complete:
             directory.tidy_if_needed(old)
-            return open_run(directory.path, scenario)
+            return open_run_or_part(directory.path, scenario)
     problem = _ready(scenario, how)
-    manifest = manifest_of(scenario, old.shard_size if old is not None else _size(problem, shard_size))
+    manifest = (
+        resumed_manifest(scenario, old, share)
+        if old is not None
+        else manifest_of(scenario, _size(problem, shard_size, share), share)
+    )
     shards = shards_of(manifest)  # before anything is written: it may refuse
     atomic_files.make_folder(directory.path)
     with hold_lock(directory.path):
-        if (directory.manifest() if not replace else None) != old:  # something came here while we prepared
-            raise RunExists(directory.path, is_run=True)
+        _refuse_if_changed(directory, old, replace=replace)
         kept: dict[int, Stored] = {}
         if old is None:
             directory.begin(scenario, manifest)
@@ -132,21 +182,66 @@ def run(
         return _carry_out(problem, manifest, directory, kept, how)
 
 
+def _part_of(scenario: Scenario, part: tuple[int, int] | None, *, add_trials: bool) -> Part | None:
+    if part is None:
+        return None
+    if add_trials:
+        raise ValueError("add_trials: trials are added to a whole run, not to a part")
+    share = Part(*part)
+    if not 1 <= share.number <= share.of:
+        raise ValueError(f"part: {share} must be one of 1/{share.of}, ..., {share.of}/{share.of}")
+    if share.of > scenario.trials:
+        raise ValueError(f"part: {scenario.trials} trials cannot be cut into {share.of} parts")
+    return share
+
+
+def _refuse_if_changed(directory: RunDirectory, old: Manifest | None, *, replace: bool = False) -> None:
+    """Raise ``RunExists`` where something came into the directory, or changed there, while we prepared."""
+    if (directory.manifest() if not replace else None) != old:
+        raise RunExists(directory.path, is_run=True)
+
+
+def _with_more_trials(
+    scenario: Scenario, directory: RunDirectory, old: Manifest, how: Execution, shard_size: int | None
+) -> Run:
+    """Return the finished run in ``directory`` with as many trials as ``scenario`` has: those that it lacks are computed."""
+    same = scenario_to_resume(directory.path, old, scenario.replace(trials=old.trials))
+    if scenario.trials < old.trials:
+        raise FewerTrials(directory.path, old.trials, scenario.trials)
+    directory.tidy_if_needed(old)
+    before = open_run(directory.path, same)
+    if scenario.trials == old.trials:
+        return before
+    problem = _ready(scenario, how, (before.problem.modes, before.problem.origin))
+    manifest = manifest_of(scenario, _size(problem, shard_size), earlier=earlier_of(before, old))
+    shards_of(manifest)
+    with hold_lock(directory.path):
+        _refuse_if_changed(directory, old)
+        directory.grow(scenario, manifest, old)
+        kept = shards_taken_over(directory.path, manifest, problem, how.notice)
+        return _carry_out(problem, manifest, directory, kept, how)
+
+
 def _warn(line: str) -> None:
     warnings.warn(line, RuntimeWarning, stacklevel=2)
 
 
-def _ready(scenario: Scenario, how: Execution) -> Problem:
+def _ready(scenario: Scenario, how: Execution, world: World | None = None) -> Problem:
+    """Prepare and compile; ``world`` brings the modes and the origin of a run that is gone on with."""
     if not isinstance(how.executor, Executor):
         refuse_if_silent(how.engine, scenario.packages)  # before anything is prepared or written
+    if how.checks:
+        check_at_start(scenario)
     how.progress(0.0, 1.0, "finding the minimisers")
-    problem = prepare(scenario)
+    problem = prepare(scenario, *(world or ()))
+    if how.checks:
+        check_at_minimisers(scenario, problem.modes)
     compile_kernels(problem, lambda note: how.progress(0.0, 1.0, note))
     return problem
 
 
-def _size(problem: Problem, asked: int | None) -> int:
-    trials = problem.scenario.trials
+def _size(problem: Problem, asked: int | None, part: Part | None = None) -> int:
+    trials = len(part.share(problem.scenario.trials)) if part is not None else problem.scenario.trials
     return asked or min(LARGEST_SHARD, most_trials(problem), max(1, -(-trials // MOST_SHARDS)))
 
 
@@ -159,7 +254,7 @@ def _carry_out(
         raise NothingComputed(failed)
     seconds = np.sum([shard.seconds for shard in kept.values()], axis=0)
     arrays = join(kept.pop(index).arrays for index in sorted(kept))
-    summary = summarise(problem, arrays, seconds)
+    summary = summarise(problem, arrays, seconds, manifest.part)
     if failed:
         summary["failed"] = [shard._asdict() for shard in failed]
     result = Run(problem.scenario, summary, arrays, problem, directory.path if directory is not None else None)
@@ -174,7 +269,7 @@ def compute(
     """Add all shards that are not ``kept`` to them; return those that could not be computed."""
     shards = shards_of(manifest)
     per_trial = float(problem.scenario.steps) * len(problem.contestants)
-    total = per_trial * problem.scenario.trials
+    total = per_trial * len(trials_of(manifest))
     tasks = [_task(problem, manifest, directory, n, trials) for n, trials in enumerate(shards) if n not in kept]
     base = per_trial * sum(len(shards[index]) for index in kept) + sum(task.held for task in tasks)
     began, start, told, new = time.time(), base, 0.0, 0.0
@@ -218,9 +313,3 @@ def _task(problem: Problem, manifest: Manifest, directory: RunDirectory | None, 
     place = directory.checkpoint(manifest, index)
     held = float(len(trials)) * len(problem.contestants) * (steps_held(place, verify=True) or 0.0)
     return Task(index, trials.start, trials.stop, place, held)
-
-
-def join(shards: Iterable[Arrays]) -> Arrays:
-    """Join shards along the trial axis; array by array, each forgotten once it is joined, so that no array is held twice."""
-    parts = [dict(part) for part in shards]
-    return {name: np.concatenate([part.pop(name) for part in parts]) for name in list(parts[0])}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tracker.runs.executors import ShardExecutor
-    from tracker.runs.resuming import Stored
+    from tracker.runs.stored_shards import Stored
 
 ATTEMPTS = 3
 FAILURES_BEFORE_TRIED_ALONE = 2

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracker import skew
-from tracker.scenario.step_warnings import least_limit, linearise
+from tracker.scenario.step_warnings import least_limit, linearise, takes_long
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 TRIALS_LOOKED_AT = 50
 MOST_DIFFERENT_SKEWS = 10
+MANY = 200  # coordinates, beyond which the eigenvalues of one matrix take a second
 
 
 def steps_over_limits(
@@ -33,11 +34,15 @@ def steps_over_limits(
     """
     scenario = problem.scenario
     nearby = [one for pair in zip(scenario.modes, problem.modes, strict=True) for one in linearise(*pair)]
-    if at_once and not all(isinstance(one, np.ndarray) for one in nearby):
+    if at_once and takes_long(nearby):
         return {keys.name: float("nan") for keys in scenario.samplers}
     found = {}
     for n, keys in enumerate(scenario.samplers):
-        different = np.unique(final_skews(arrays, n, scenario.dimension), axis=0)[:MOST_DIFFERENT_SKEWS]
+        if not keys.classical_limit:
+            found[keys.name] = float("nan")
+            continue
+        different = list({S.tobytes(): S for S in final_skews(arrays, n, scenario.dimension)}.values())
+        different = different[: MOST_DIFFERENT_SKEWS if scenario.dimension <= MANY else 1]
         limits = [least_limit(nearby, S) for S in different]
         known = [keys.epsilon / limit if limit > 0.0 else float("inf") for limit in limits if not np.isnan(limit)]
         found[keys.name] = max(known, default=float("nan"))
@@ -47,5 +52,5 @@ def steps_over_limits(
 def final_skews(arrays: Mapping[str, NDArray[Any]], n: int, dimension: int) -> list[Array]:
     """Return S of sampler n at the end of the first trials, or 0."""
     pairs = arrays["final_skew"][:TRIALS_LOOKED_AT, n]
-    pairs = pairs[np.isfinite(pairs).all(axis=1)] if dimension > 1 else pairs[:0]
+    pairs = pairs[np.isfinite(pairs).all(axis=1)] if pairs.shape[1] else pairs[:0]
     return [skew.from_pairs(row, dimension) for row in pairs] or [np.zeros((dimension, dimension))]

@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracker import chain as chain_statistics
-from tracker.baseline_names import FROZEN, ORACLE
+from tracker.baseline_names import FROZEN, LADDER, ORACLE, WHAT_THEY_KNOW
 from tracker.engine.bins import WAIT_BITS, bin_edges
 from tracker.engine.ledger import COLUMNS, CORRECT, ERROR, EXCESS, INSIDE, MEASURED, SQUARE, STEPS
 from tracker.jsonable import jsonable
 from tracker.metrics.averages import final_moments, pooled_moments
+from tracker.metrics.claims import judge
 from tracker.metrics.estimates import averages
 from tracker.metrics.measured_run import MeasuredRun
 from tracker.metrics.recovery import Waits, recovery
 from tracker.metrics.table import metrics_of
+from tracker.runs.detection_counts import detections_by_sampler
 from tracker.runs.manifest import FORMAT
+from tracker.runs.minimiser_path import path_lengths
 from tracker.runs.netcdf import array_hash
 from tracker.runs.stability_of_steps import steps_over_limits
 from tracker.scenario import classifies, regimes
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from tracker.array_types import Array, Integers
     from tracker.engine.simulate import Problem
     from tracker.metrics.table import Metric
+    from tracker.runs.manifest import Part
 
     Arrays = Mapping[str, NDArray[Any]]
 
@@ -40,8 +44,8 @@ __all__ = [
 SHARES_AND_ENDS = ("already", "median", "low", "high", "censored")  # of ``Waits``, beside the count of switches
 
 
-def summarise(problem: Problem, arrays: Arrays, seconds: Array) -> dict[str, Any]:
-    """Return the summary of a run from its arrays; axes are (trial, sampler, ...)."""
+def summarise(problem: Problem, arrays: Arrays, seconds: Array, part: Part | None = None) -> dict[str, Any]:
+    """Return the summary of a run, or of a ``part`` of it, from its arrays; axes are (trial, sampler, ...)."""
     scenario, relative = problem.scenario, steps_over_limits(problem, arrays, at_once=True)
     run = measured_run(problem, arrays)
     rows = summarise_metrics(problem, run)
@@ -64,11 +68,42 @@ def summarise(problem: Problem, arrays: Arrays, seconds: Array) -> dict[str, Any
         "chain": summarise_chain(problem, arrays),
         "regime": regimes(scenario),
         "samplers": samplers,
+        "claims": summarise_claims(problem, run),
         "cost_every": problem.layout.cost_every,
+        "ladder": summarise_ladder(problem, samplers),
+        "notes": list(problem.notes),
         "format": FORMAT,
         "hash": array_hash(arrays),
     }
+    if part is not None:
+        own = part.share(scenario.trials)
+        summary["part"] = {"number": part.number, "of": part.of, "first": own.start, "stop": own.stop}
     return dict(jsonable(summary))
+
+
+def summarise_claims(problem: Problem, run: MeasuredRun) -> list[dict[str, Any]]:
+    """Return what became of each claim of the file, in its order."""
+    names = [contestant.name for contestant in problem.contestants]
+    return [
+        {"text": claim.text, **judge(run, names, claim.left, claim.relation, claim.right)._asdict()}
+        for claim in problem.scenario.claims
+    ]
+
+
+def summarise_ladder(problem: Problem, samplers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rungs that the run has, from knowing nothing to knowing the mode; theory has more (``tracker.limits.ladder``)."""
+    rows = {row["name"]: row["mean_square_error"] for row in samplers}
+    return [
+        {
+            "rung": name,
+            "knows": WHAT_THEY_KNOW[name],
+            "mean_square_error": rows[name],
+            "exact": False,
+            "bound": name in problem.bounds,
+        }
+        for name in LADDER
+        if name in problem.scenario.baselines
+    ]
 
 
 def _speed(problem: Problem, arrays: Arrays, n: int, seconds: float) -> float | None:
@@ -83,7 +118,6 @@ def summarise_sampler(problem: Problem, run: MeasuredRun, n: int, metrics: dict[
     steps = float(run.total("steps")[kept, n].sum())
     moments = pooled_moments(arrays["moments"][kept, n], steps, problem.origin)
     keys = contestant.keys
-    evaluations = keys.evaluations._asdict() if keys is not None else {"gradient": 0, "cost": 0, "hessian": 0}
     return {
         "name": contestant.name,
         "kind": keys.kind if keys is not None else contestant.name,
@@ -91,12 +125,12 @@ def summarise_sampler(problem: Problem, run: MeasuredRun, n: int, metrics: dict[
         "beta": keys.beta if keys is not None else None,
         **metrics,
         "mean": moments.mean.tolist(),
-        "covariance": moments.covariance.tolist(),
+        "covariance": _list(moments.covariance),
         "final": summarise_final(problem, arrays["final"][kept, n], arrays["final_mode"][kept]),
         "diverged": int((~kept).sum()),
         "first_divergence": int(arrays["diverged"][~kept, n].min()) if not kept.all() else None,
         "resets": int(arrays["resets"][:, n].sum()),
-        "evaluations": evaluations,
+        "evaluations": contestant.evaluations._asdict(),
     }  # fmt: skip
 
 
@@ -109,7 +143,12 @@ def summarise_metrics(problem: Problem, run: MeasuredRun) -> list[dict[str, Any]
             if metric.kind == "time":
                 row |= {metric.key: summarise_waits(problem, run, n, metric, told["mean"]), f"{metric.key}_mean": told}
             else:
-                row[metric.key] = told if metric.applies(run) else None
+                number = told if metric.told == "mean and stderr" else told["mean"]
+                place = row if not metric.within else row.setdefault(metric.within, {})
+                place[metric.key] = number if metric.applies(run) else None
+    for n, row in enumerate(rows):
+        raises = run.detections is not None and not np.isnan(run.detections[:, n]).all()
+        row["detection"] = row["detection"] if raises else None  # of what raises no alarms nothing is known
     return rows
 
 
@@ -151,27 +190,29 @@ def measured_run(problem: Problem, arrays: Arrays) -> MeasuredRun:
         record_every=layout.record_every,
         cost_every=layout.cost_every,
         epsilon=np.array([one.keys.epsilon if one.keys is not None else np.nan for one in contestants]),
-        waits_for_targets=np.array([one.keys is not None for one in contestants]),
+        waits_for_targets=np.array([one.recovers for one in contestants]),
         wait_edges=bin_edges(layout.steps, WAIT_BITS),
         floor=np.array([mode.floor for mode in problem.modes]),
         target_radius=np.sqrt(radius2) if np.isfinite(radius2).all() else None,
         classes=True if classifies(problem.modes) else None,
+        detections=detections_by_sampler(problem, arrays),
+        path=path_lengths(problem, arrays),
     )
 
 
 def summarise_final(problem: Problem, theta: Array, mode: Integers) -> dict[str, Any]:
     """Return the moments of theta_K over trials; null numbers where all diverged."""
-    final = final_moments(theta, mode, len(problem.modes))
+    final = final_moments(theta, mode, len(problem.modes), problem.scenario.moments)
     by_mode = [
         {
             "mode": keys.name,
             "probability": final.probability[i],
             "mean": final.mean_by_mode[i].tolist(),
-            "second": final.second_by_mode[i].tolist(),
+            "second": _list(final.second_by_mode[i]) if final.second_by_mode is not None else None,
         }
         for i, keys in enumerate(problem.scenario.modes)
     ]
-    return {"mean": final.mean.tolist(), "second": final.second.tolist(), "by_mode": by_mode}
+    return {"mean": final.mean.tolist(), "second": _list(final.second), "by_mode": by_mode}
 
 
 def summarise_chain(problem: Problem, arrays: Arrays) -> dict[str, Any]:
@@ -187,6 +228,7 @@ def summarise_chain(problem: Problem, arrays: Arrays) -> dict[str, Any]:
         "stationary": None,
         "switches": int(arrays["switches"].sum()),
         "dwell": [],
+        **({} if plan.law.is_geometric else {"law": plan.law.word}),
     }
     if plan.Q is None or plan.alpha is None:
         return summary
@@ -195,9 +237,8 @@ def summarise_chain(problem: Problem, arrays: Arrays) -> dict[str, Any]:
     except ValueError:  # several closed classes: there is no one stationary law
         summary["stationary"] = None
     leaving = chain_statistics.exit_probability(plan.Q, plan.alpha)
-    pooled = {name: arrays[name].sum(axis=0) for name in ("jumps", "censored", "exits", "at_risk")}
-    counts = chain_statistics.DwellCounts(chain_statistics.age_edges(leaving), **pooled)
-    mean = chain_statistics.estimate(counts, plan.alpha).mean_dwell
+    counts = chain_statistics.counts_of(arrays, leaving)
+    mean = chain_statistics.estimate(counts, plan.alpha, leaving=leaving).mean_dwell
     p_value = chain_statistics.hazard_test(counts).p_value
     rate_p_value = chain_statistics.rate_test(counts, leaving)
     summary["dwell"] = [
@@ -213,6 +254,10 @@ def summarise_chain(problem: Problem, arrays: Arrays) -> dict[str, Any]:
         for i, name in enumerate(names)
     ]
     return summary
+
+
+def _list(array: Array | None) -> Any:
+    return array.tolist() if array is not None else None
 
 
 def _number(value: float) -> float | None:

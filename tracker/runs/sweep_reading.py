@@ -33,15 +33,21 @@ def is_sweep(path: Path) -> bool:
     return is_regular(path / SWEEP_MANIFEST)
 
 
-def open_sweep(path: str | Path, scenario: Scenario | None = None, *, plugins: Sequence[str] = ()) -> Sweep:
+def open_sweep(
+    path: str | Path,
+    scenario: Scenario | None = None,
+    *,
+    plugins: Sequence[str] = (),
+    code: str | Path | None = None,
+) -> Sweep:
     """Return the finished sweep in the directory ``path``; points that failed stay failed, nothing is computed.
 
     Parameters
     ----------
     scenario : Scenario, optional
-        Needed for a sweep with costs of one's own, which no file can describe.
-    plugins : sequence of str
-        Packages whose costs and samplers may be used.
+        Needed for a sweep with costs or samplers of a script's own, unless ``code`` has them.
+    plugins, code
+        As for ``open_run``.
 
     Raises
     ------
@@ -64,7 +70,7 @@ def open_sweep(path: str | Path, scenario: Scenario | None = None, *, plugins: S
     manifest = read_manifest(path, SWEEP_MANIFEST)
     if not manifest.complete:
         raise CorruptRun(path, not_finished("sweep", given, manifest))
-    scenario = scenario or stored_scenario(path, manifest, plugins)
+    scenario = scenario or stored_scenario(path, manifest, plugins, code)
     if (
         (path / SWEEP_RESULT).exists()
         and SWEEP_RESULT in manifest.files

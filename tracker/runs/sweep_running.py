@@ -17,11 +17,13 @@ from tracker.runs.dask_cluster import refuse_if_silent
 from tracker.runs.file_names import POINTS
 from tracker.runs.lock_file import hold_lock
 from tracker.runs.ownership import put_aside
+from tracker.runs.progress_bars import progress_of
 from tracker.runs.run_errors import CorruptRun
 from tracker.runs.run_identity import resolve_links
 from tracker.runs.run_trials import Execution, Progress, run
 from tracker.runs.sweep_points import axes_of, points_of
 from tracker.runs.sweep_result import Outcome, Sweep, outcome_of_run
+from tracker.scenario.own_checks import check_at_start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,9 +41,10 @@ def sweep(
     replace: bool = False,
     resume: bool = False,
     engine: str = "threads",
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     notice: Callable[[str], None] = lambda _: None,
     tell: Callable[[Outcome], None] = lambda _: None,
+    checks: bool = True,
 ) -> Sweep:
     """Carry out every point of ``scenario``'s ``[sweep]``; all are checked before the first runs.
 
@@ -71,13 +74,29 @@ def sweep(
     >>> found.dataset["tracking_error"].dims
     ('chain.alpha', 'sampler')
     """
+    if checks:
+        check_at_start(scenario)  # once for all points; each has its own check at its minimisers
     points = points_of(scenario)
     if not isinstance(executor, Executor):
         refuse_if_silent(engine, scenario.packages)  # once for all points, not one failure for each
-    how = Execution(executor, engine, progress or (lambda *_: None), notice)
+    with progress_of(progress) as shown:
+        how = Execution(executor, engine, shown, notice, checks)
+        return _sweep(scenario, points, None if out is None else Path(out), how, tell, replace=replace, resume=resume)
+
+
+def _sweep(
+    scenario: Scenario,
+    points: Sequence[Point],
+    out: Path | None,
+    how: Execution,
+    tell: Callable[[Outcome], None],
+    *,
+    replace: bool,
+    resume: bool,
+) -> Sweep:
     if out is None:
         return Sweep(scenario, axes_of(scenario), _all(points, None, how, tell))
-    folder = resolve_links(Path(out))
+    folder = resolve_links(out)
     sweep_directory.refuse_if_taken(folder, replace=replace, resume=resume)
     atomic_files.make_folder(folder)
     with hold_lock(folder):
@@ -121,7 +140,9 @@ def _outcome(point: Point, place: Path | None, how: Execution) -> Outcome:
 
 def _carried_out(point: Point, place: Path | None, how: Execution) -> Run:
     """Run the point, continue it, or only read it; what is damaged beyond that is put aside and computed again."""
-    options: dict[str, Any] = {"engine": how.engine, "progress": how.progress, "notice": how.notice}
+    options: dict[str, Any] = {
+        "engine": how.engine, "progress": how.progress, "notice": how.notice, "checks": how.checks,
+    }  # fmt: skip
     if place is None:
         return run(point.scenario, None, how.executor, **options)
     try:

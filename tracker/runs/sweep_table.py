@@ -36,8 +36,12 @@ def sweep_columns() -> Iterator[tuple[str, tuple[str, ...], str]]:
     """Yield each number that a sampler has at a point: its name, its place in a row of a summary, what it is."""
     for key, metric in METRICS.items():
         time = metric.kind == "time"
-        yield key, (key, "mean"), metric.label
-        yield f"{key}_stderr", (f"{key}_mean" if time else key, "stderr"), f"standard error of the {metric.label}"
+        if metric.told == "mean":
+            yield key, metric.place, metric.label
+            continue
+        yield key, (*metric.place, "mean"), metric.label
+        told = (f"{key}_mean",) if time else metric.place
+        yield f"{key}_stderr", (*told, "stderr"), f"standard error of the {metric.label}"
         for of_waits, meaning in NUMBERS_OF_WAITS if time else ():
             yield f"{key}_{of_waits}", (key, of_waits), meaning.format(title=metric.title, unit=metric.unit)
     yield "diverged", ("diverged",), "trials that diverged; they are left out of every average"

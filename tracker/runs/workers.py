@@ -19,9 +19,10 @@ from threadpoolctl import threadpool_limits
 from tracker.engine.simulate import Problem, compile_kernels, simulate, source_fingerprint
 from tracker.runs.checkpoints import Checkpoint, Place
 from tracker.runs.ownership import read_manifest
-from tracker.runs.resuming import Stored
 from tracker.runs.run_errors import CorruptRun
 from tracker.runs.run_identity import versions
+from tracker.runs.stored_shards import Stored
+from tracker.scenario.code_file import CodeFile, load_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +44,7 @@ class PackedProblem(NamedTuple):
     packed: bytes
     program: str
     plugins: tuple[str, ...] = ()
+    code: CodeFile | None = None
 
 
 class OtherProgram(Exception):
@@ -73,7 +75,7 @@ def pack(problem: Problem) -> PackedProblem:
         message = f"this scenario cannot be sent to other processes ({error}); use threads"
         raise ValueError(message) from error
     plugins = problem.scenario.packages
-    return PackedProblem(packed, program(plugins), plugins)
+    return PackedProblem(packed, program(plugins), plugins, problem.scenario.code)
 
 
 def start_worker(steps: Any, stop: Any) -> None:
@@ -110,6 +112,8 @@ def work(payload: PackedProblem, task: Task) -> Stored:
 def _problem(payload: PackedProblem) -> Problem:
     if payload.program != (here := program(payload.plugins)):
         raise OtherProgram(f"the worker has {here}, not {payload.program}: install the same version there")
+    if payload.code is not None:
+        load_code(payload.code)  # the classes that the problem is made of
     problem: Problem = pickle.loads(payload.packed)  # noqa: S301  (from whoever started this worker)
     compile_kernels(problem)  # loads what the parent compiled, from the cache on disk
     return problem

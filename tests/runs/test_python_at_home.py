@@ -1,0 +1,95 @@
+"""A run in Python: printed, as a table, as figures, with a bar, with the warnings of the command."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+import matplotlib.figure
+import pytest
+from interpreting import interpreting
+from typer.testing import CliRunner
+from worlds import shipped
+
+import tracker
+from tracker.cli import app
+from tracker.runs.progress_bars import progress_of
+from tracker.scenario import stability_limits
+
+
+@pytest.fixture(scope="module")
+def run() -> tracker.Run:
+    with interpreting(None):
+        return tracker.run(shipped("example_a").replace(trials=6, steps=60, record_every=2), executor=1)
+
+
+def test_print_is_the_table_of_the_terminal(run: tracker.Run, capsys: pytest.CaptureFixture[str]) -> None:
+    from tracker.cli.summary_printing import print_summary
+
+    print_summary(run.summary, run.path)
+    shown = "\n".join(line.rstrip() for line in capsys.readouterr().out.rstrip().splitlines())
+    assert str(run) == shown
+    assert "tracking error" in shown
+    assert "matched (limit: switched)" in shown or "slow (limit: frozen)" in shown or "fast (limit: averaged)" in shown
+
+
+def test_the_table_has_a_row_for_each_sampler(run: tracker.Run) -> None:
+    rows = run.summary["samplers"]
+    assert list(run.table.index) == [row["name"] for row in rows]
+    first = run.table.iloc[0]
+    assert first["tracking_error"] == rows[0]["tracking_error"]["mean"]
+    assert first["tracking_error_stderr"] == rows[0]["tracking_error"]["stderr"]
+    assert first["recovery_already"] == pytest.approx(rows[0]["recovery"]["already"], nan_ok=True)
+    assert run.table["tracking_error"]["oracle"] == 0.0
+
+
+def test_each_exhibit_is_a_figure(run: tracker.Run) -> None:
+    names = dir(run.plot)
+    assert len(names) >= 5
+    assert isinstance(getattr(run.plot, names[0])(), matplotlib.figure.Figure)
+    with pytest.raises(AttributeError, match="no_such is no exhibit; this run has"):
+        run.plot.no_such()
+
+
+def test_progress_is_shown_where_it_is_asked_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario = shipped("example_a").replace(trials=2, steps=10, baselines=[])
+    with interpreting(None):
+        tracker.run(scenario, executor=1, progress=True)
+        assert "100 %" in capsys.readouterr().err
+        tracker.run(scenario, executor=1)
+        assert capsys.readouterr().err == ""  # control
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with progress_of(True) as show:
+        show(5.0, 10.0, "running")
+    with progress_of(print) as own:
+        assert own is print
+
+
+def test_python_warns_of_what_the_command_warns_of() -> None:
+    unstable = shipped("example_a").replace(trials=2, steps=8).set("samplers.*.epsilon", 9.0)
+    with interpreting(None), pytest.warns(tracker.ScenarioWarning, match="is not mean-square stable"):
+        tracker.run(unstable, executor=1)
+    with interpreting(None), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tracker.run(shipped("example_a").replace(trials=2, steps=8), executor=1)  # control
+
+
+def test_nothing_is_claimed_of_a_kind_that_says_nothing() -> None:
+    """The classical stability limit is that of kinds whose step is the classical one."""
+    scenario = shipped("example_a").replace(
+        samplers={
+            "classical": {"kind": "langevin", "epsilon": 0.01},
+            "second-order": {"kind": "kinetic", "epsilon": 0.01, "friction": 1.0},
+        }
+    )
+    assert {limit.sampler for limit in stability_limits(scenario)} == {"classical"}
+
+
+def test_small_things_of_the_command_line() -> None:
+    short, long = (CliRunner().invoke(app, ["run", flag]) for flag in ("-h", "--help"))
+    assert (short.exit_code, short.stdout) == (0, long.stdout)
+    told = CliRunner().invoke(app, ["limit", "scenarios/example_a.toml", "--require", "perfect"])
+    assert told.exit_code == 2
+    assert "confirmed" in told.stderr

@@ -1,0 +1,61 @@
+"""Which baselines run beside the samplers, and why the others do not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tracker.samplers.baselines import BASELINES
+from tracker.samplers.known_world import KnownWorld
+from tracker.scenario import ScenarioError
+from tracker.scenario.complaints import show
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tracker.environment import Plan
+    from tracker.scenario import Mode, Scenario
+
+
+def world_of(plan: Plan, modes: Sequence[Mode], dimension: int) -> KnownWorld:
+    """Return what a baseline may know of the world; a stay of several stages is as many states of the chain."""
+    return KnownWorld(
+        costs=tuple(mode.cost for mode in modes),
+        minimisers=tuple(mode.minimisers for mode in modes),
+        transition=plan.transition,
+        initial=plan.initial_states,
+        dimension=dimension,
+    )
+
+
+def settled(scenario: Scenario, world: KnownWorld) -> tuple[Scenario, tuple[str, ...]]:
+    """Return the scenario with the baselines that it has, and a note on each that was left out for a reason.
+
+    Raises
+    ------
+    ScenarioError
+        If the file lists one that does not apply.
+    """
+    parts = {key: getattr(scenario, key) for key in type(scenario).model_fields}
+    why_not = {name: offer.why_not(parts) or offer.why_not_here(world) for name, offer in BASELINES.items()}
+    if "baselines" in scenario.model_fields_set:
+        problems = [
+            f"baselines[{index}]: {show(name)} does not apply: {why_not[name]}"
+            for index, name in enumerate(scenario.baselines)
+            if why_not[name]
+        ]
+        if problems:
+            raise ScenarioError(problems)
+        return scenario, ()
+    notes = tuple(f"the baseline {name} was left out: {why}" for name, why in why_not.items() if why)
+    if scenario.baselines_settled:
+        return scenario, notes
+    return scenario.with_baselines([name for name, why in why_not.items() if not why]), notes
+
+
+def bounds_of(scenario: Scenario, world: KnownWorld) -> tuple[str, ...]:
+    """Return the baselines whose mean square error is a bound for whatever sees one gradient a step.
+
+    A forced switch is none of the chain's: who does not know the chain may then do better than who relies on it.
+    """
+    forced = any(event.kind == "switch" for event in scenario.interventions)
+    return tuple(name for name in scenario.baselines if not forced and BASELINES[name].is_bound(world))
