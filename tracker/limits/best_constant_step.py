@@ -41,7 +41,8 @@ class BestStep:
 
     epsilon, mean_square_error : exact
     asymptotic_epsilon : sqrt(alpha lag / noise)
-    floor, noise, lag : the error is floor + noise epsilon + lag alpha / epsilon + smaller terms (noise is Kn, lag is Ks)
+    floor, noise, lag : the error is floor + noise epsilon + lag alpha / epsilon + smaller terms (noise is Kn, lag is Ks);
+        nan, like asymptotic_epsilon, for a kind whose step has no such expansion
     searched : the interval of stable steps in which it is the best. With a fast chain there may be several such intervals,
         one above the other: only the first is searched, the one that begins at 0
     """
@@ -70,7 +71,7 @@ def best_step(scenario: Scenario, sampler: str) -> BestStep:
     >>> round(tracker.limits.best_step(scenario, "skewed").epsilon, 6)
     0.140943
     """
-    problem = read_quadratic(scenario, sampler)
+    problem = read_quadratic(scenario, sampler, of="algorithm")
     if problem.X == 1 or problem.alpha == 0.0:
         raise OutOfScope(
             "one mode never switches, so smaller is better", "ask limits.stationary for the error of a step"
@@ -83,12 +84,12 @@ def _best_step(problem: SwitchedQuadratic) -> BestStep:
     end = first_interval(problem)
     if end is None:
         raise OutOfScope(f"no step is mean-square stable at alpha = {problem.alpha:g}, so that none is the best")
-    floor, noise, lag = split_error(problem)
+    floor, noise, lag = split_error(problem) if problem.step.smooth else (float("nan"),) * 3
     epsilon = _best(problem, end)
     return BestStep(
         epsilon=epsilon,
         mean_square_error=error(problem, epsilon),
-        asymptotic_epsilon=float(np.sqrt(problem.alpha * max(lag, 0.0) / noise)) if noise > 0.0 else float("inf"),
+        asymptotic_epsilon=float("inf") if noise <= 0.0 else float(np.sqrt(problem.alpha * max(lag, 0.0) / noise)),
         floor=floor,
         noise=noise,
         lag=lag,
@@ -100,13 +101,14 @@ def split_error(problem: SwitchedQuadratic) -> tuple[float, float, float]:
     """Return floor, Kn and Ks."""
     limit, Q, N = problem.limit, problem.Q, problem.N
     M, A = limit.M, limit.A
-    pi, of_theta = chain.stationary_law(Q), np.diag(np.arange(problem.n) < N).astype(float)
+    pi, of_theta = chain.stationary_law(Q), np.diag(np.arange(limit.n) < N).astype(float)
     rest, spread = _rest_points(limit), _spreads(limit)
     dA, _, dheat = problem.first_order()
+    Sigma = _noise_at_rest(limit, rest, spread)
     floor = noise = lag = 0.0
     for j in range(problem.X):
         change = dA[j] @ spread[j]
-        square = M @ problem.Sigma[j] @ M.T + A[j] @ spread[j] @ A[j].T
+        square = M @ Sigma[j] @ M.T + A[j] @ spread[j] @ A[j].T
         Y = _lyapunov(A[j], square + dheat - change - change.T)
         X = _lyapunov(A[j].T, of_theta)
         floor += pi[j] * float(np.trace(spread[j][:N, :N]))
@@ -116,6 +118,16 @@ def split_error(problem: SwitchedQuadratic) -> tuple[float, float, float]:
                 jump = rest[i] - rest[j]
                 lag += pi[i] * Q[i, j] * float(jump @ X @ jump + np.trace(X @ (spread[i] - spread[j])))
     return float(floor), float(noise), float(lag)
+
+
+def _noise_at_rest(limit: SwitchedQuadratic, rest: Array, spread: Array) -> Array:
+    """Return the covariance of the gradient noise where each mode alone leads to, shape (X, N, N)."""
+    if limit.growth is None:
+        return limit.Sigma
+    second = spread + rest[:, :, None] * rest[:, None, :]
+    return np.asarray(
+        limit.Sigma + limit.growth.covariance(limit.growth.around(limit.step.reads, np.ones(limit.X), rest, second))
+    )
 
 
 def _rest_points(limit: SwitchedQuadratic) -> Array:

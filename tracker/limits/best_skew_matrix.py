@@ -107,7 +107,7 @@ def error_and_gradient(problem: SwitchedQuadratic, pairs: Array) -> tuple[float,
 
 def _stable(problem: SwitchedQuadratic) -> bool:
     X, n = problem.X, problem.n
-    step = switched_moments.step_map(problem.A, problem.Q, problem.alpha, problem.epsilon)
+    step = problem.second_moment_steps()(problem.epsilon)
     flow = switched_moments.generator(problem.limit.A, problem.Q, problem.ratio)
     return switched_moments.margin(step, X, n) > 0.0 and switched_moments.margin(flow, X, n) > 0.0
 

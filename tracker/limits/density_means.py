@@ -17,7 +17,7 @@ from tracker.limits import flow_law, mass_places, sampler_law, spectral
 from tracker.limits.density_solvers import density_field, increasing, law_on_grid, refuse_no_density
 from tracker.limits.grid_box import automatic_box, edge_mass, read_box, wider
 from tracker.limits.grid_law import ORDER_2, Law, resampled
-from tracker.limits.scope import OutOfScope
+from tracker.limits.scope import OutOfScope, put_together
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,7 +120,14 @@ def by_flows(
         most -= level.work
         axes = spectral.point_axes(found.box, level.points)
         rho = flow_law.solve(field, found.box, level, at, steps)
-        law = Law(at, axes[0] if len(axes) == 1 else axes, rho, found.box, field.names, smooth=True)
+        law = Law(
+            at,
+            axes[0] if len(axes) == 1 else axes,
+            put_together(rho, field.stages, axis=1),
+            found.box,
+            field.names,
+            smooth=True,
+        )
         _refuse_lost(law)
         if laws:
             before, last = taken, gap
@@ -238,7 +245,8 @@ def algorithm_density_for_means(
         sampler_law.refuse_too_long(field, sides, points, int(at[-1]), reach, most)
         found = sampler_law.solve(field, sides, points, at, reach)
         axes = spectral.point_axes(sides, points)
-        law = Law(at, axes[0] if N == 1 else axes, found, sides, field.names, smooth=True)
+        by_mode = put_together(found, field.stages, axis=1)
+        law = Law(at, axes[0] if N == 1 else axes, by_mode, sides, field.names, smooth=True)
         near_edge = max(edge_mass(law.density * law.volume, N), float(law.mass_error.max()))
         if near_edge <= MOST_EDGE_MASS:
             return law

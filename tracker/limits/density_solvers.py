@@ -12,7 +12,7 @@ from tracker.limits import finite_volume, sampler_law, spectral
 from tracker.limits.drift_field import Field, read_field
 from tracker.limits.grid_box import CELL_EDGE_MASS, EDGE_MASS, automatic_box, edge_mass, read_box, warn_too_small, wider
 from tracker.limits.grid_law import Law
-from tracker.limits.scope import OutOfScope
+from tracker.limits.scope import OutOfScope, put_together
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,7 +154,7 @@ def law_on_grid(field: Field, sides: Array, at: Array, solve: Solve, n: Counts, 
     return Law(
         at=at,
         grid=axes[0] if len(axes) == 1 else axes,
-        density=solve(field, sides, n, at),
+        density=put_together(solve(field, sides, n, at), field.stages, axis=1),
         box=sides,
         names=field.names,
         smooth=not of_cells,

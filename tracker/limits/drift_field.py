@@ -58,7 +58,8 @@ class Field:
     """What moves theta, mode by mode.
 
     costs : parameters, one for each of the X modes
-    names : of the modes
+    names : of the modes of the file
+    stages : of a stay, each with a cost of its own among ``costs``: X counts them
     M : ndarray, shape (N, N), I + S
     Q : ndarray, shape (X, X)
     alpha, epsilon : steps of the chain and of the sampler
@@ -68,6 +69,7 @@ class Field:
 
     costs: tuple[Any, ...]
     names: tuple[str, ...]
+    stages: int
     M: Array
     Q: Array
     alpha: float
@@ -111,8 +113,9 @@ def read_field(scenario: Scenario, sampler: str, *, at_given_skew: bool = False)
     """Return the field of a sampler; without a chain the first mode lasts. See ``read_scenario`` for what is refused."""
     subject = read_scenario(scenario, sampler, at_given_skew=at_given_skew)
     return Field(
-        costs=tuple(mode.build() for mode in scenario.modes),
+        costs=tuple(mode.build() for mode in subject.scenario.modes),
         names=tuple(mode.name for mode in scenario.modes),
+        stages=subject.stages,
         M=np.eye(scenario.dimension) + subject.S,
         Q=subject.Q,
         alpha=1.0 if scenario.chain is None else float(subject.alpha),

@@ -18,6 +18,7 @@ from scipy.linalg import expm
 from scipy.sparse.linalg import LinearOperator, expm_multiply
 
 from tracker.limits import moment_system
+from tracker.limits.switched_quadratic import Growth
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,6 +51,9 @@ def _small(problem: SwitchedQuadratic, T: float) -> NDArray[np.longdouble]:
     names = ("H", "m", "Sigma", "S", "Q", "p0", "mean0", "second0")
     changes: dict[str, Any] = {name: getattr(problem, name).astype(np.longdouble) for name in names}
     changes |= {name: np.longdouble(getattr(problem, name)) for name in ("alpha", "epsilon", "beta")}
+    if problem.growth is not None:
+        parts: Any = [part.astype(np.longdouble) for part in problem.growth]
+        changes["growth"] = Growth(*parts)
     long = replace(problem, **changes)
     L, R = _generators(long)
     n, norm = len(L), float(np.abs(T * L).sum(axis=0).max())

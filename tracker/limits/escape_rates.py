@@ -61,8 +61,10 @@ class _Saddle(NamedTuple):
     sides: tuple[int, int]
 
 
-def escape(scenario: Scenario, sampler: str) -> Escape:
+def escape(scenario: Scenario, sampler: str, most_minima: int = MOST_MINIMA) -> Escape:
     """Return the rates at which the limit of ``sampler`` leaves the wells of each mode, were the mode to last.
+
+    A mode with more than ``most_minima`` minima is refused.
 
     >>> import tracker
     >>> wells = tracker.load("scenarios/swapping_wells.toml")
@@ -72,17 +74,17 @@ def escape(scenario: Scenario, sampler: str) -> Escape:
     field = read_field(scenario, sampler)
     if not np.isfinite(field.beta):
         raise OutOfScope('escape: at beta = "inf" no path climbs', "give a finite beta", sampler)
-    rows = [_of_mode(cost, field.mean, field.M, field.beta) for cost in field.costs]
+    rows = [_of_mode(cost, field.mean, field.M, field.beta, most_minima) for cost in field.costs[:: field.stages]]
     return Escape(*(tuple(column) for column in zip(*rows, strict=True)))
 
 
-def _of_mode(cost: Any, start: Array, M: Array, beta: float) -> tuple[Array, Array, Array, Array, Array]:
+def _of_mode(cost: Any, start: Array, M: Array, beta: float, most: int) -> tuple[Array, Array, Array, Array, Array]:
     scale = search_region(cost, start)[1]
     found = global_minimisers(cost, start)
     minima = np.array([_settled(cost, point, scale) for point in found.wells])
     minima = _distinct(minima[[_index(cost, point, scale) == 0 for point in minima]], scale)
-    if len(minima) > MOST_MINIMA:
-        raise OutOfScope(f"escape: {len(minima)} minima in a mode are more than {MOST_MINIMA}")
+    if len(minima) > most:
+        raise OutOfScope(f"escape: {len(minima)} minima in a mode are more than {most}")
     saddles = _saddles(cost, minima, scale)
     N, w = start.size, len(minima)
     lowest, barriers, rates, gains = np.full((w, N), np.nan), *(np.full(w, np.nan) for _ in range(3))

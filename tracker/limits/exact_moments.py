@@ -15,6 +15,7 @@ import numpy as np
 
 from tracker.limits import moment_system
 from tracker.limits.epsilon_derivative import derivatives
+from tracker.limits.scope import put_together
 from tracker.limits.switched_quadratic import SwitchedQuadratic, read_quadratic
 
 if TYPE_CHECKING:
@@ -51,20 +52,27 @@ class Moments:
 
 def fields(problem: SwitchedQuadratic, v: Array) -> dict[str, Any]:
     """Return the fields of ``Moments`` for v; all are linear in v."""
-    p, mu, Pi = moment_system.split(problem, v)
-    mu, Pi = mu[..., : problem.N], Pi[..., : problem.N, : problem.N]  # of theta
+    p, state, square = moment_system.split(problem, v)
+    mu, Pi = state[..., : problem.N], square[..., : problem.N, : problem.N]  # of theta
     Pi = (Pi + np.swapaxes(Pi, -1, -2)) / 2.0
+    seen, spread = mu, Pi  # of theta as the costs see it
+    if problem.walks:
+        R = np.eye(problem.N, problem.n) - np.eye(
+            problem.N, problem.n, problem.n - problem.kept - problem.N
+        )  # theta - d
+        seen, spread = state @ R.T, R @ ((square + np.swapaxes(square, -1, -2)) / 2.0) @ R.T
     H, m = problem.H, problem.m
-    cross = mu[..., :, None] * m[:, None, :]
-    around = Pi - cross - np.swapaxes(cross, -1, -2) + p[..., None, None] * (m[:, :, None] * m[:, None, :])
+    cross = seen[..., :, None] * m[:, None, :]
+    around = spread - cross - np.swapaxes(cross, -1, -2) + p[..., None, None] * (m[:, :, None] * m[:, None, :])
+    floor = 0.0 if problem.lowest is None else p @ problem.lowest
     return {
-        "probability": p,
-        "mean_by_mode": mu,
-        "second_by_mode": Pi,
+        "probability": put_together(p, problem.stages, axis=-1),
+        "mean_by_mode": put_together(mu, problem.stages, axis=-2),
+        "second_by_mode": put_together(Pi, problem.stages, axis=-3),
         "mean": mu.sum(axis=-2),
         "second": Pi.sum(axis=-3),
         "mean_square_error": np.einsum("...iaa->...", around),
-        "expected_cost": 0.5 * np.einsum("iab,...iba->...", H, around),
+        "expected_cost": 0.5 * np.einsum("iab,...iba->...", H, around) + floor,
     }
 
 
@@ -77,7 +85,7 @@ def moments(scenario: Scenario, sampler: str, times: ArrayLike) -> Moments:
     array([[ 0.542489, -0.19246 ],
            [ 0.208805, -0.219532]])
     """
-    problem = read_quadratic(scenario, sampler)
+    problem = read_quadratic(scenario, sampler, of="limit")
     t = check_times(times)
     v = moment_system.flow(problem, t.ravel(), moment_system.start(problem))
     return Moments(**fields(problem, _normal(problem, v).reshape(*t.shape, -1)))
@@ -86,12 +94,14 @@ def moments(scenario: Scenario, sampler: str, times: ArrayLike) -> Moments:
 def algorithm_moments(scenario: Scenario, sampler: str, steps: ArrayLike) -> Moments:
     """Return the moments of the algorithm after each number of ``steps``, gradient noise included.
 
+    Where landscapes drift by a random walk, ``mean_square_error`` and ``expected_cost`` are relative to them.
+
     >>> import tracker
     >>> scenario = tracker.load("scenarios/example_a.toml")
     >>> tracker.limits.algorithm_moments(scenario, "skewed", 64).mean.round(6)
     array([ 0.206357, -0.220363])
     """
-    problem = read_quadratic(scenario, sampler)
+    problem = read_quadratic(scenario, sampler, of="algorithm", walk="beside")
     k = check_steps(steps)
     v = moment_system.walk(problem, k.ravel(), moment_system.start(problem))
     return Moments(**fields(problem, _normal(problem, v).reshape(*k.shape, -1)))
@@ -113,7 +123,7 @@ def two_time(scenario: Scenario, sampler: str, t1: float, t2: float, of: LawOf =
            [-0.0369,  0.2268]])
     """
     check_law(of)
-    problem = read_quadratic(scenario, sampler)
+    problem = read_quadratic(scenario, sampler, of=of)
     early, late = np.sort(check_times([t1, t2]))
     _, mu, Pi = moment_system.split(problem, _at(problem, early, moment_system.start(problem), of))
     N = problem.N
@@ -139,7 +149,7 @@ def leading_error(scenario: Scenario, sampler: str, time: ArrayLike) -> Moments:
     >>> tracker.limits.leading_error(scenario, "skewed", 1.0).mean.round(4)
     array([-0.1537, -0.0522])
     """
-    problem = read_quadratic(scenario, sampler)
+    problem = read_quadratic(scenario, sampler, of="limit")
     t = check_times(time)
     return Moments(**fields(problem, derivatives(problem, t.ravel()).reshape(*t.shape, -1)))
 
@@ -153,6 +163,7 @@ def _at(problem: SwitchedQuadratic, time: float, v: Array, of: LawOf) -> Array:
 
 def at_horizon(problem: SwitchedQuadratic, time: float, of: LawOf) -> Moments:
     """Return the moments at one time, of a problem that was already read."""
+    problem = problem.forgetful if of == "limit" else problem
     return Moments(**fields(problem, _at(problem, time, moment_system.start(problem), of)))
 
 

@@ -26,6 +26,7 @@ from tracker.limits.finite_volume import rate_matrix
 from tracker.limits.grid_box import automatic_box
 from tracker.limits.scope import OutOfScope
 from tracker.limits.switched_quadratic import SwitchedQuadratic, read_quadratic
+from tracker.scenario.dwell_stages import stages_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,9 +71,9 @@ def spectrum(scenario: Scenario, sampler: str, count: int = 6, mode: str | None 
     names = [each.name for each in scenario.modes]
     if mode is not None and mode not in names:
         raise ValueError(f"mode: {mode!r} is none of the scenario's: {', '.join(names)}")
-    which = None if mode is None else names.index(mode)
+    which = None if mode is None else names.index(mode) * stages_of(scenario)
     if all(as_quadratic(each.build()) is not None for each in scenario.modes):
-        values = _quadratic(read_quadratic(scenario, sampler).limit, which, count)
+        values = _quadratic(read_quadratic(scenario, sampler, of="limit").limit, which, count)
         return _spectrum(values, np.zeros(len(values)))
     field = density_field(scenario, sampler, "spectrum")
     if not np.isfinite(field.beta):
@@ -116,7 +117,12 @@ def _leading(values: Values, count: int) -> Values:
 def _quadratic(problem: SwitchedQuadratic, which: int | None, count: int) -> Values:
     if which is not None:
         problem = replace(
-            problem, H=problem.H[[which]], m=problem.m[[which]], Sigma=problem.Sigma[[which]], Q=np.zeros((1, 1))
+            problem,
+            H=problem.H[[which]],
+            m=problem.m[[which]],
+            Sigma=problem.Sigma[[which]],
+            Q=np.zeros((1, 1)),
+            growth=None,
         )
     A, G = problem.A, (0.0 if which is not None else problem.ratio) * problem.Q
     found = np.linalg.eigvals(G).astype(np.complex128)
@@ -161,7 +167,7 @@ def _on_degree(A: Array, G: Array, degree: int) -> Array:
 def _on_cells(field: Field, which: int | None, count: int) -> tuple[Values, Array]:
     if which is not None:
         field = replace(
-            field, costs=(field.costs[which],), names=(field.names[which],), Q=np.zeros((1, 1)), initial=np.ones(1)
+            field, costs=(field.costs[which],), names=field.names[:1], stages=1, Q=np.zeros((1, 1)), initial=np.ones(1)
         )
     wells = np.vstack([global_minimisers(cost, field.mean).wells for cost in field.costs])
     # the start has no part in it: a wide one would only coarsen the cells

@@ -58,6 +58,16 @@ def gibbs_marginal(mode: Mode, beta: float, coordinate: int) -> Marginal:
     if bowl is not None:
         variance = np.linalg.inv(bowl.curvature)[coordinate, coordinate] / beta
         return gaussian(float(bowl.minimum[coordinate]), float(variance))
+    axes, weights = gibbs_grid(mode, beta)
+    rest = tuple(axis for axis in range(weights.ndim) if axis != coordinate)
+    return _normalised(axes[coordinate], np.asarray(weights.sum(axis=rest)))
+
+
+def gibbs_grid(mode: Mode, beta: float) -> tuple[list[Array], Array]:
+    """Return the axes of a grid that resolves Gibbs' law of a mode, N = 1 or 2, and weights proportional to its density there.
+
+    Sums over the grid of a smooth function times the weights are integrals to about 1e-10.
+    """
     N = mode.minimisers.shape[1]
     if N not in POINTS:
         raise OutOfScope(
@@ -73,14 +83,12 @@ def gibbs_marginal(mode: Mode, beta: float, coordinate: int) -> Marginal:
         grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
         weights = np.exp(-beta * np.maximum(field.values(0, grid) - mode.floor, 0.0))
         if _coarser_change(weights) < RESOLVED:
-            break
+            return axes, weights
         points = 2 * points - 1
         if points > MOST_POINTS[N]:
             raise OutOfScope(
                 f"Gibbs' law is too narrow for its extent: {MOST_POINTS[N]} points a side do not resolve it"
             )
-    rest = tuple(axis for axis in range(N) if axis != coordinate)
-    return _normalised(axes[coordinate], np.asarray(weights.sum(axis=rest)))
 
 
 def _coarser_change(weights: Array) -> float:
@@ -123,6 +131,8 @@ def discretised_marginal(mode: Mode, S: Array, epsilon: float, beta: float, coor
     bowl = as_quadratic(mode.cost)
     if bowl is None:
         raise OutOfScope("the sampler's own law in a mode is known in closed form for quadratic costs only")
+    if bowl.regressors is not None:
+        raise OutOfScope("the sampler's own law is not Gaussian where the gradient noise grows with theta")
     X = skew.stationary_covariance(bowl.curvature, S, epsilon, beta, bowl.covariance)
     return gaussian(float(bowl.minimum[coordinate]), float(X[coordinate, coordinate]))
 
@@ -142,6 +152,7 @@ def _alone(mode: Mode, beta: float) -> Field:
     return Field(
         costs=(mode.cost,),
         names=("",),
+        stages=1,
         M=np.eye(N),
         Q=np.zeros((1, 1)),
         alpha=1.0,

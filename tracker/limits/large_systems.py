@@ -88,7 +88,7 @@ def _eliminated_halves(problem: SwitchedQuadratic, of: LawOf) -> Callable[[Array
     if of == "limit":
         half = switched_moments.generator(problem.limit.A, problem.Q, problem.ratio)
     else:
-        half = switched_moments.step_map(problem.A, problem.Q, problem.alpha, problem.epsilon)
+        half = problem.second_moment_steps()(problem.epsilon)
     inverse = eliminated(half)
     a, b = np.tril_indices(n)
 

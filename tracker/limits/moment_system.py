@@ -49,8 +49,11 @@ def join(p: Array, mu: Array, Pi: Array) -> Array:
 
 def start(problem: SwitchedQuadratic) -> Array:
     """Return v at time 0."""
-    p, B = problem.p0, problem.step.begins
-    return join(p, np.multiply.outer(p, B @ problem.mean0), np.multiply.outer(p, B @ problem.second0 @ B.T))
+    p, B, r = problem.p0, np.pad(problem.step.begins, ((0, problem.kept), (0, 0))), problem.kept
+    second = B @ problem.second0 @ B.T
+    if r:
+        second[-r:, -r:] = np.eye(r)  # what is remembered begins as it goes on
+    return join(p, np.multiply.outer(p, B @ problem.mean0), np.multiply.outer(p, second))
 
 
 # --- the matrices: dense up to DENSE unknowns, else sparse
@@ -113,12 +116,38 @@ def square(problem: SwitchedQuadratic, order: int = 2) -> Any:
     A, a = problem.A, problem.a
     entries = Entries(problem, order)
     entries.add(0, 0, np.zeros((X, 1, 1)))
-    entries.add(2, 0, (a[:, :, None] * a[:, None, :] + M @ problem.Sigma @ M.T).reshape(X, -1, 1))
+    entries.add(2, 0, (a[:, :, None] * a[:, None, :] + M @ problem.white @ M.T).reshape(X, -1, 1))
     cross = np.einsum("iac,ib->iabc", A, a) + np.einsum("ia,ibc->iabc", a, A)  # A mu a' + a mu' A'
     entries.add(2, 1, -cross.reshape(X, n * n, n))
     if order == 2:
         entries.add(2, 2, np.einsum("iac,ibd->iabcd", A, A).reshape(X, n * n, n * n))  # A Pi A'
+        add_growth(entries, problem)
     return entries.matrix()
+
+
+def growth(problem: SwitchedQuadratic) -> Any:
+    """The part of K0 that comes of the growth of the gradient noise with theta, shape (n, n)."""
+    entries = Entries(problem, 2)
+    entries.add(0, 0, np.zeros((problem.X, 1, 1)))
+    add_growth(entries, problem)
+    return entries.matrix()
+
+
+def add_growth(entries: Entries, problem: SwitchedQuadratic) -> None:
+    """Add what the growth of the gradient noise with theta brings: M (L E L' + G tr(W E)) M', E about the centre."""
+    if problem.growth is None:
+        return
+    X, n, M, C = problem.X, problem.n, problem.M, problem.step.reads
+    L, G, W, centre = problem.growth
+    L, G = M @ L, M @ G @ M.T
+    here, over = np.einsum("iab,ib->ia", L, centre), np.einsum("ib,ibc->ic", centre, (W + W.transpose(0, 2, 1)) @ C)
+    L, trace = L @ C, np.einsum("ia,iab,ib->i", centre, W, centre)
+    W = C.T @ W @ C
+    entries.add(2, 0, (here[:, :, None] * here[:, None, :] + trace[:, None, None] * G).reshape(X, -1, 1))
+    cross = np.einsum("iac,ib->iabc", L, here) + np.einsum("ia,ibc->iabc", here, L) + np.einsum("iab,ic->iabc", G, over)
+    entries.add(2, 1, -cross.reshape(X, n * n, n))
+    spread = np.einsum("iac,ibd->iabcd", L, L) + np.einsum("iab,idc->iabcd", G, W)
+    entries.add(2, 2, spread.reshape(X, n * n, n * n))
 
 
 def mixing(problem: SwitchedQuadratic, order: int = 2) -> Any:
@@ -134,7 +163,8 @@ def mixing(problem: SwitchedQuadratic, order: int = 2) -> Any:
 
 def generator(problem: SwitchedQuadratic, order: int = 2) -> Any:
     """L = L0 + ratio Qm, shape (n, n)."""
-    return drift(problem.limit, order) + problem.ratio * mixing(problem, order)
+    limit = problem.limit
+    return drift(limit, order) + problem.ratio * mixing(limit, order)
 
 
 def increment(problem: SwitchedQuadratic, order: int = 2) -> Any:
@@ -204,13 +234,17 @@ def stepper(problem: SwitchedQuadratic) -> Callable[[Array, Array, Array], tuple
     B = np.eye(n) - epsilon * problem.A
     transposed = np.ascontiguousarray(B.transpose(0, 2, 1))
     square_of_drift = epsilon**2 * a[:, :, None] * a[:, None, :]
-    source = square_of_drift + epsilon * problem.heat + epsilon**2 * M @ problem.Sigma @ M.T
+    source = square_of_drift + epsilon * problem.heat + epsilon**2 * M @ problem.white @ M.T
+    growth, reads = problem.growth, problem.step.reads
 
     def step(p: Array, mu: Array, Pi: Array) -> tuple[Array, Array, Array]:
         moved = (B @ mu[:, :, None])[:, :, 0]
         if Pi.size:
             cross = epsilon * moved[:, :, None] * a[:, None, :]
-            Pi = B @ Pi @ transposed + cross + cross.transpose(0, 2, 1) + p[:, None, None] * source
+            brought = cross + cross.transpose(0, 2, 1) + p[:, None, None] * source
+            if growth is not None:
+                brought += epsilon**2 * M @ growth.covariance(growth.around(reads, p, mu, Pi)) @ M.T
+            Pi = B @ Pi @ transposed + brought
             Pi = (P @ Pi.reshape(X, n * n)).reshape(X, n, n)
         return P @ p, P @ (moved + epsilon * a * p[:, None]), Pi
 

@@ -47,8 +47,8 @@ def occupation(scenario: Scenario, sampler: str, time: float, of: LawOf = "limit
     array([ 0.486692, -0.161803])
     """
     check_law(of)
-    problem = read_quadratic(scenario, sampler)
-    N, n = problem.N, problem.n
+    problem = read_quadratic(scenario, sampler, of=of)
+    N, n = problem.N, len(problem.step.gain)
     problem = replace(problem, form=_with_sum(problem.form))
     v = moment_system.start(problem)
     if of == "limit":
@@ -57,7 +57,8 @@ def occupation(scenario: Scenario, sampler: str, time: float, of: LawOf = "limit
         v = moment_system.walk(problem, check_steps([time]), v)[0]
     _, mu, Pi = moment_system.split(problem, v)
     mean, second = mu.sum(axis=0), Pi.sum(axis=0)
-    return Occupation(mean[n:], (second[n:, n:] + second[n:, n:].T) / 2.0, second[:N, n:])
+    A = slice(n, n + N)  # what is remembered stands behind it
+    return Occupation(mean[A], (second[A, A] + second[A, A].T) / 2.0, second[:N, A])
 
 
 def _with_sum(form: Callable[[float, Array], LinearStep]) -> Callable[[float, Array], LinearStep]:
@@ -73,6 +74,7 @@ def _with_sum(form: Callable[[float, Array], LinearStep]) -> Callable[[float, Ar
             drift=np.block([[step.drift, np.zeros((n, N))], [np.eye(N, n), none]]),
             reads=np.hstack([step.reads, none]),
             begins=np.vstack([step.begins, none]),
+            smooth=step.smooth,
         )
 
     return longer

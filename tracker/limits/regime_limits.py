@@ -52,7 +52,7 @@ def regimes(scenario: Scenario, sampler: str, horizon: float, ratio: float | Non
     >>> min(distance, key=distance.get)
     'switched'
     """
-    problem = read_quadratic(scenario, sampler)
+    problem = read_quadratic(scenario, sampler, of="algorithm")
     if ratio is None:
         own = problem.ratio
         ratio = own if 1.0 / NEAR <= own <= NEAR or problem.X == 1 else 1.0
@@ -82,11 +82,23 @@ def _order(coarse: float, fine: float) -> float:
 
 def averaged(problem: SwitchedQuadratic) -> SwitchedQuadratic:
     """Return the problem with one mode, of the cost averaged over the stationary law; mean-square errors refer to its minimum."""
-    pi = chain.stationary_law(problem.Q)
+    problem, pi = problem.forgetful, chain.stationary_law(problem.Q)
     H = np.einsum("i,iab->ab", pi, problem.H)
     m = np.linalg.solve(H, np.einsum("i,iab,ib->a", pi, problem.H, problem.m))
     Sigma = np.einsum("i,iab->ab", pi, problem.Sigma)
-    return replace(problem, H=H[None], m=m[None], Sigma=Sigma[None], Q=np.zeros((1, 1)), alpha=0.0, p0=np.ones(1))
+    # no growth: noise that depends on theta is of no consequence in a limit
+    return replace(
+        problem,
+        H=H[None],
+        m=m[None],
+        Sigma=Sigma[None],
+        Q=np.zeros((1, 1)),
+        alpha=0.0,
+        p0=np.ones(1),
+        growth=None,
+        lowest=None,
+        stages=1,
+    )
 
 
 def _distance(one: Moments, other: Moments) -> float:

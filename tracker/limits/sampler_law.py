@@ -32,8 +32,8 @@ def noise_covariances(field: Field, tool: str = "algorithm_density") -> list[Arr
         If the noise of a step has no density, or not the same Gaussian one at every theta.
     """
     found = []
-    for i, name in enumerate(field.names):
-        Sigma = field.gradient_covariance(i)
+    for i in range(len(field.costs)):
+        Sigma, name = field.gradient_covariance(i), field.names[i // field.stages]
         if Sigma is None:
             raise OutOfScope(
                 f"{tool}: the gradient noise of mode {name!r} comes from data and is not a Gaussian of "

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker import skew
+from tracker.scenario import ScenarioError
 from tracker.scenario.builders import initial_law, skew_matrix
+from tracker.scenario.dwell_stages import by_stages, stages_of
 
 if TYPE_CHECKING:
     from tracker.array_types import Array
@@ -39,6 +41,8 @@ def refusal_of(error: Exception, sampler: str | None = None) -> OutOfScope:
 class Subject(NamedTuple):
     """What theory is about.
 
+    scenario : with a mode for each stage of a stay
+    stages : of a stay; the modes i stages, ..., (i + 1) stages - 1 are those of mode i of the file
     keys : the sampler's table
     S : (N, N), as the sampler begins with it
     Q, alpha : of the chain; zeros (X, X) and 0 without one
@@ -46,6 +50,8 @@ class Subject(NamedTuple):
     mean, covariance : (N,) and (N, N), of the start
     """
 
+    scenario: Scenario
+    stages: int
     keys: Any
     S: Array
     Q: Array
@@ -56,27 +62,38 @@ class Subject(NamedTuple):
 
 
 def read_scenario(
-    scenario: Scenario, sampler: str, *, at_given_skew: bool = False, linear: bool = False, without_skew: bool = False
+    scenario: Scenario,
+    sampler: str,
+    *,
+    at_given_skew: bool = False,
+    linear: bool = False,
+    without_skew: bool = False,
+    walking: bool = False,
 ) -> Subject:
     """Return what theory is about.
 
     at_given_skew : S may move by its derivative, and is taken as it begins
     without_skew : whoever asks has an S of their own, and S = 0 takes the place of the sampler's
     linear : any sampler will do whose step is linear; else it must be an Euler step of theta alone
+    walking : landscapes may drift by a random walk
 
     Raises
     ------
     OutOfScope
-        For a sampler that is not of the known form, a schedule, interventions, a sweep.
+        For a sampler that is not of the known form, a schedule, fixed stays, a drift, interventions, a sweep.
     """
-    for refusal in world_refusals(scenario):
+    for refusal in world_refusals(scenario, walking=walking):
         raise refusal
     keys = sampler_keys(scenario, sampler)
     _refuse_unknown_kind(scenario, keys, at_given_skew=at_given_skew, linear=linear)
     S = np.zeros((scenario.dimension,) * 2) if without_skew else _skew(scenario, keys)
     factor = scenario.start_factor
+    stages = stages_of(scenario)
+    scenario = in_stages(scenario)
     X, chain = len(scenario.modes), scenario.chain
     return Subject(
+        scenario=scenario,
+        stages=stages,
         keys=keys,
         S=S,
         Q=np.zeros((X, X)) if chain is None else np.array(chain.Q, dtype=np.float64),
@@ -87,9 +104,38 @@ def read_scenario(
     )
 
 
-def world_refusals(scenario: Scenario) -> list[OutOfScope]:
-    """Return a refusal for everything in the scenario, beside its sampler and costs, that theory does not know."""
+def in_stages(scenario: Scenario) -> Scenario:
+    """Return the scenario with a mode for each stage of a stay."""
+    try:
+        return by_stages(scenario)
+    except ScenarioError as error:
+        states = f"{len(scenario.modes)} modes times {stages_of(scenario)} stages"
+        raise OutOfScope(f"chain.dwell: {states} are too many: {error}", "take a smaller shape") from None
+
+
+def put_together(by_mode: Array, stages: int, axis: int) -> Array:
+    """Sum over the stages of each mode along ``axis``."""
+    if stages == 1:
+        return by_mode
+    modes = np.moveaxis(by_mode, axis, 0)
+    return np.moveaxis(modes.reshape(-1, stages, *modes.shape[1:]).sum(axis=1), 0, axis)
+
+
+def world_refusals(scenario: Scenario, *, walking: bool = False) -> list[OutOfScope]:
+    """Return a refusal for everything in the scenario, beside its sampler and costs, that theory does not know.
+
+    walking : whoever asks knows landscapes that drift by a random walk
+    """
     found = []
+    if scenario.drift is not None and not (walking and scenario.drift.kind == "random-walk"):
+        found.append(
+            OutOfScope(
+                f"drift: a {scenario.drift.kind} moves the landscapes by a given amount per step, and this theory is about "
+                "landscapes that stand still between switches",
+                "limits.stationary and limits.algorithm_moments know a random walk on quadratic costs, limits.transfer any motion "
+                "of one quadratic mode by its spectrum; or simulate with tracker.run",
+            )
+        )
     if scenario.sweep:
         found.append(
             OutOfScope(
@@ -102,6 +148,13 @@ def world_refusals(scenario: Scenario) -> list[OutOfScope]:
             OutOfScope(
                 "schedule: theory is about modes that a Markov chain picks",
                 "give a [chain], or simulate with tracker.run",
+            )
+        )
+    if scenario.chain is not None and scenario.chain.law.fixed:
+        found.append(
+            OutOfScope(
+                "chain.dwell: theory is about stays whose end is left to chance, not about fixed ones",
+                'take dwell = { law = "erlang", shape = ... } with a large shape, or simulate with tracker.run',
             )
         )
     if scenario.interventions:

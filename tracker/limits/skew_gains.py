@@ -46,7 +46,7 @@ def skew_gain(scenario: Scenario, sampler: str, of: LawOf = "limit") -> SkewGain
     array([0.19103])
     """
     check_law(of)
-    return _gain(read_quadratic(scenario, sampler, at_given_skew=True), of)
+    return _gain(read_quadratic(scenario, sampler, of=of, at_given_skew=True), of)
 
 
 def slow_skew_path(scenario: Scenario, sampler: str, times: ArrayLike, of: LawOf = "limit") -> Array:
@@ -58,7 +58,7 @@ def slow_skew_path(scenario: Scenario, sampler: str, times: ArrayLike, of: LawOf
     array([0.7  , 0.528])
     """
     check_law(of)
-    problem = read_quadratic(scenario, sampler, at_given_skew=True)
+    problem = read_quadratic(scenario, sampler, of=of, at_given_skew=True)
     keys = next(keys for keys in scenario.samplers if keys.name == sampler)
     low, high = getattr(keys, "skew_bounds", (-np.inf, np.inf))
     tau = check_times(times)

@@ -55,7 +55,7 @@ class Stationary(Moments):
 
 
 def stationary(scenario: Scenario, sampler: str, of: LawOf = "algorithm") -> Stationary:
-    """Return the stationary moments.
+    """Return the stationary moments; those of theta - d where landscapes drift by a random walk d (of the algorithm).
 
     Raises
     ------
@@ -70,7 +70,7 @@ def stationary(scenario: Scenario, sampler: str, of: LawOf = "algorithm") -> Sta
     1.992427
     """
     check_law(of)
-    problem = read_quadratic(scenario, sampler)
+    problem = read_quadratic(scenario, sampler, of=of, walk="relative" if of == "algorithm" else "refused")
     radius = check_radius(problem, of)
     return Stationary(**fields(problem, Steady(problem, of).v), radius=radius)
 
@@ -86,12 +86,11 @@ def check_radius(problem: SwitchedQuadratic, of: LawOf) -> float:
 
 def log_radius(problem: SwitchedQuadratic, of: LawOf) -> float:
     """Return the logarithm of the radius of the second-moment block."""
+    problem = problem.forgetful if of == "limit" else problem
     if switched_moments.unknowns(problem.X, problem.n) <= switched_moments.MOST_UNKNOWNS:
         if of == "limit":
             return switched_moments.abscissa(switched_moments.generator(problem.limit.A, problem.Q, problem.ratio))
-        return switched_moments.log_radius(
-            switched_moments.step_map(problem.A, problem.Q, problem.alpha, problem.epsilon)
-        )
+        return switched_moments.log_radius(problem.second_moment_steps()(problem.epsilon))
     return large_systems.log_radius(problem, of)
 
 

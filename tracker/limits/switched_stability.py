@@ -79,7 +79,7 @@ def stability(scenario: Scenario, sampler: str) -> Stability:
     >>> round(found.radius, 6), round(found.abscissa, 6)
     (0.962815, -2.412697)
     """
-    problem = read_quadratic(scenario, sampler)
+    problem = read_quadratic(scenario, sampler, of="algorithm")
     with np.errstate(over="ignore"), threadpool_limits(1, user_api="blas"):
         radius = float(np.exp(log_radius(problem, "algorithm")))
         return Stability(radius=radius, abscissa=log_radius(problem, "limit"), problem=problem)
@@ -118,7 +118,7 @@ def _margins(problem: SwitchedQuadratic) -> Callable[[float], float]:
     """Return epsilon -> the margin of the algorithm, alpha as it is."""
     X, n = problem.X, problem.n
     if problem.steady_form and switched_moments.unknowns(X, n) <= switched_moments.MOST_UNKNOWNS:
-        at = switched_moments.steps_of(problem.A, problem.Q, problem.alpha)
+        at = problem.second_moment_steps()
         return lambda epsilon: switched_moments.margin(at(epsilon), X, n) / epsilon
     return lambda epsilon: -log_radius(replace(problem, epsilon=epsilon), "algorithm") / epsilon
 
@@ -129,9 +129,10 @@ def _largest_skew(problem: SwitchedQuadratic) -> float:
 
     def margin(c: float) -> float:
         here = replace(problem, S=c * problem.S)
-        step = switched_moments.step_map(here.A, Q, problem.alpha, problem.epsilon)
+        step = here.second_moment_steps()(problem.epsilon)
         found = switched_moments.margin(step, X, n) / problem.epsilon
-        return min(found, switched_moments.margin(switched_moments.generator(here.limit.A, Q, problem.ratio), X, n))
+        flow = switched_moments.generator(here.limit.A, Q, problem.ratio)
+        return min(found, switched_moments.margin(flow, X, here.limit.n))
 
     if not margin(0.0) > 0.0:
         return 0.0

@@ -62,7 +62,7 @@ def wander(scenario: Scenario, sampler: str) -> Wander:
     """
     if not sampler_keys(scenario, sampler).tangent:
         raise OutOfScope("only a sampler whose S follows g'D wanders so", 'use kind = "hessian"', sampler)
-    problem = read_quadratic(scenario, sampler, at_given_skew=True)
+    problem = read_quadratic(scenario, sampler, of="limit", at_given_skew=True)
     if problem.X > 1:
         raise OutOfScope(f"S wanders in one world, and there are {problem.X} modes: there it may learn", "", sampler)
     if np.isinf(problem.beta):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 POWERS, CONVERGED = 1000, 1e-8  # of the power iteration for a radius: at most so many steps, to this accuracy
 SCANNED, SCANS = 32, 5  # steps looked at at once, and how often between two of them again: to 1e-6
 ROUNDING = 1e-15  # of the largest eigenvalue: of a smaller one not even the sign is known
+MANY = 64  # coordinates, beyond which it pays that H alone is symmetric
 TOGETHER = 200_000  # numbers in the factors of a product that are multiplied at once
 LARGE = 40  # dimensions beyond which a matrix of size N^2 takes more memory than it saves time
 STABLE = 1.0 - 1e-12  # beyond this radius a Lyapunov solve is noise
@@ -49,8 +50,8 @@ def stability_limit(H: ArrayLike, S: ArrayLike) -> float:
 
     Notes
     -----
-    |1 - epsilon l| < 1 for every eigenvalue l of (I + S) H, that is
-    epsilon < 2 Re l / |l|^2.  With additive noise the covariance obeys
+    ``|1 - epsilon l| < 1`` for every eigenvalue l of (I + S) H, that is
+    ``epsilon < 2 Re l / |l|^2``.  With additive noise the covariance obeys
     X <- B X B' + const, whose radius is contraction^2: stability in mean square
     is the same condition.  Where each step has a Hessian of its own, see
     `independent_limit` and `cyclic_limit`.
@@ -94,18 +95,49 @@ def independent_limit(hessians: ArrayLike, S: ArrayLike) -> float:
     >>> round(skew.independent_limit([[[1.0]], [[3.0]]], [[0.0]]), 12)  # 2 E h / E h^2
     0.8
     """
+    B = _drifts(hessians, S)
+    return _mean_square_limit(B.mean(axis=0), _spreading(B))
+
+
+def regressor_limit(H: ArrayLike, R: ArrayLike, S: ArrayLike) -> float:
+    """First step that is not mean-square stable where H is the mean of phi phi', phi ~ N(0, R), and a constant H - R.
+
+    Parameters
+    ----------
+    H, R, S : array_like, shape (N, N)
+
+    Notes
+    -----
+    E[phi phi' X phi phi'] = 2 R X R + R tr(R X), so that a step adds R X R + R tr(R X) to what H X H adds.
+
+    Examples
+    --------
+    >>> from tracker import skew
+    >>> round(skew.regressor_limit([[1.0]], [[1.0]], [[0.0]]), 12)  # 2/3, a third of the limit of gradient descent
+    0.666666666667
+    """
+    regressors, M = square(R, "R"), np.eye(len(square(S, "S"))) + square(S, "S")
+    A = M @ square(H, "H")
+
+    def spread(X: Array) -> Array:
+        noise = regressors @ X @ regressors + regressors * np.trace(regressors @ X)
+        return np.asarray(A @ X @ A.T + M @ noise @ M.T)
+
+    return _mean_square_limit(A, spread)
+
+
+def _mean_square_limit(A: Array, spread: Callable[[Array], Array]) -> float:
+    """Return the first epsilon where X -> X - epsilon (A X + X A') + epsilon^2 spread(X) has radius 1; spread keeps covariances."""
     from scipy.linalg import solve_continuous_lyapunov
 
-    B = _drifts(hessians, S)
-    A = B.mean(axis=0)
     least = _least(np.linalg.eigvals(A).astype(np.complex128))
     if not least > 0.0:
         return least if np.isnan(least) else 0.0
-    spread = _spreading(B)
-    X, radius = np.eye(len(A)), 0.0
+    X: Array = np.eye(len(A))
+    radius = 0.0
     for _ in range(POWERS):
         last = radius
-        X = solve_continuous_lyapunov(A, spread(X))
+        X = np.asarray(solve_continuous_lyapunov(A, spread(X)), dtype=np.float64)
         radius = float(np.linalg.norm(X))
         X = X / radius
         if abs(radius - last) <= CONVERGED * radius:
@@ -238,4 +270,6 @@ def _eigenvalues(H: ArrayLike, S: ArrayLike) -> NDArray[np.complex128]:
     hessian, skew = square(H, "H"), square(S, "S")
     if hessian.shape != skew.shape:
         raise ValueError(f"S: shape {skew.shape} does not fit H of shape {hessian.shape}")
+    if len(skew) > MANY and not skew.any():
+        return np.linalg.eigvalsh(hessian).astype(np.complex128)
     return np.linalg.eigvals(hessian + skew @ hessian).astype(np.complex128)

@@ -57,7 +57,7 @@ def best_for_step(H: ArrayLike, epsilon: float) -> Array:
 
     Notes
     -----
-    No S contracts by less than |1 - epsilon tr(H) / N|, the mean eigenvalue.
+    No S contracts by less than ``|1 - epsilon tr(H) / N|``, the mean eigenvalue.
     Weights l_k = exp(a k) approach that bound as a grows: at a = inf H + A is
     m I plus a nilpotent matrix.  Its multiple eigenvalue is ill-conditioned
     (rounding enters as the N-th root), so a is chosen by the radius that is

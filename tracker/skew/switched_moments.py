@@ -8,7 +8,8 @@ With A_i = (I + S) H_i, B_i = I - epsilon A_i and Pi_i = E[theta theta' 1{x = i}
     limit:      Pi_i' = -A_i Pi_i - Pi_i A_i' + sum_j ratio Q_ji Pi_j
 
 The second moments stay bounded where the radius of the first map is below 1, and the largest real part in the spectrum
-of the second, its abscissa, below 0. Each mode may be stable alone and the whole not: where curvatures differ and the chain
+of the second, its abscissa, below 0. Gradient noise that grows with theta adds epsilon^2 (L_j Pi_j L_j' + G_j tr(W_j Pi_j))
+to what the algorithm mixes (docs/mathematics, "Regression"). Each mode may be stable alone and the whole not: where curvatures differ and the chain
 switches about every quarter turn, S pumps energy.
 
 Both maps keep symmetric matrices symmetric, and covariances in their cone. So half of the entries tell all of the
@@ -36,13 +37,16 @@ def unknowns(modes: int, dimension: int) -> int:
     return modes * dimension * (dimension + 1) // 2
 
 
-def steps_of(A: Array, Q: Array, alpha: float) -> Callable[[float], Array]:
+def steps_of(A: Array, Q: Array, alpha: float, scatter: Array | None = None) -> Callable[[float], Array]:
     """Return epsilon -> the map of one step of the algorithm less the identity, shape (n, n).
 
     A : ndarray, shape (X, N, N), (I + S) H of each mode
+    scatter : ndarray, shape (X, h, h), what gradient noise that grows with theta adds at epsilon = 1; None where it does not
     """
     eye = np.broadcast_to(np.eye(A.shape[1]), A.shape)
     linear, quadratic = _both(A, eye), 0.5 * _both(A, A)
+    if scatter is not None:
+        quadratic = quadratic + scatter
     stay = np.eye(linear.shape[1])
 
     def at(epsilon: float) -> Array:
@@ -53,9 +57,16 @@ def steps_of(A: Array, Q: Array, alpha: float) -> Callable[[float], Array]:
     return at
 
 
-def step_map(A: Array, Q: Array, alpha: float, epsilon: float) -> Array:
+def step_map(A: Array, Q: Array, alpha: float, epsilon: float, scatter: Array | None = None) -> Array:
     """Return the map of one step of the algorithm less the identity, shape (n, n)."""
-    return steps_of(A, Q, alpha)(epsilon)
+    return steps_of(A, Q, alpha, scatter)(epsilon)
+
+
+def scatter_of(left: Array, size: Array, weight: Array) -> Array:
+    """Return Pi -> L Pi L' + G tr(W Pi) of each mode on the lower triangles of symmetric matrices, shape (X, h, h)."""
+    a, b = np.tril_indices(left.shape[1])
+    pairs = weight[:, a, b] + np.where(a == b, 0.0, weight[:, b, a])
+    return 0.5 * _both(left, left) + size[:, a, b][:, :, None] * pairs[:, None, :]
 
 
 def generator(A: Array, Q: Array, ratio: float) -> Array:

@@ -1,0 +1,75 @@
+"""The rungs of the ladder of knowledge that theory knows (docs/mathematics, "Ladder of knowledge")."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tracker.limits.best_constant_step import best_step
+from tracker.limits.filter_quadrature import BayesFilter, best_filter
+from tracker.limits.riccati_filter import best_linear
+from tracker.limits.scope import OutOfScope, sampler_keys
+from tracker.limits.temperature_error import gibbs_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tracker.scenario.model import Scenario
+
+AT_BETA = "knows the mode, samples at this beta"
+BEST_STEP, BEST_LINEAR, BEST_FILTER = "best step", "best linear filter", "best filter"
+
+
+KNOWS = {  # what each rung knows, and how many gradients it sees a step
+    AT_BETA: ("the hidden mode and all costs", 0),
+    BEST_STEP: ("which constant step is best, at the beta of the sampler", 1),
+    BEST_LINEAR: ("the chain's law and all costs; linear in the gradients", 1),
+    BEST_FILTER: ("the chain's law and all costs", 1),
+}
+
+
+def row_of(rung: str, error: float, *, bound: bool = False) -> dict[str, Any]:
+    """Return a rung as a row of the ladder."""
+    knows, observations = KNOWS[rung]
+    return {
+        "rung": rung,
+        "knows": knows,
+        "mean_square_error": {"mean": error, "stderr": None},
+        "exact": True,
+        "bound": bound,
+        "observations": observations,
+    }
+
+
+def bounds(found: BayesFilter, keys: Any) -> bool:
+    """Tell whether the filter bounds the sampler with these keys: it sees one gradient a step and no cost."""
+    return bool(found.bound and keys.evaluations.gradient == 1 and keys.evaluations.cost == 0)
+
+
+def ladder(scenario: Scenario, sampler: str) -> list[dict[str, Any]]:
+    """Return the rungs that theory knows here, as rows {rung, knows, mean_square_error, exact, bound, observations}.
+
+    ``bound`` is true where no algorithm that sees one gradient a step, as ``sampler`` does, can have a smaller error.
+
+    >>> import tracker
+    >>> wells = tracker.load("scenarios/swapping_wells.toml")
+    >>> [row["rung"] for row in tracker.limits.ladder(wells, "classical")]
+    ['knows the mode, samples at this beta', 'best linear filter', 'best filter']
+    """
+    keys = sampler_keys(scenario, sampler)  # an unknown name is no missing rung
+    questions: dict[str, Callable[[], dict[str, Any]]] = {
+        AT_BETA: lambda: row_of(AT_BETA, gibbs_error(scenario, sampler).mean_square_error),
+        BEST_STEP: lambda: row_of(BEST_STEP, best_step(scenario, sampler).mean_square_error),
+        BEST_LINEAR: lambda: row_of(BEST_LINEAR, best_linear(scenario).mean_square_error),
+        BEST_FILTER: lambda: _filter_row(best_filter(scenario), keys),
+    }
+    rows = []
+    for question in questions.values():
+        try:
+            rows.append(question())
+        except OutOfScope:
+            continue
+    return rows
+
+
+def _filter_row(found: BayesFilter, keys: Any) -> dict[str, Any]:
+    return row_of(BEST_FILTER, found.mean_square_error, bound=bounds(found, keys))
