@@ -99,10 +99,10 @@ def test_what_has_no_limit_is_refused_with_a_reason(what: str) -> None:
 # --- statistics
 
 
-def test_the_seventeen_statistics_have_the_published_values() -> None:
+def test_the_statistics_have_the_published_values() -> None:
     """docs/mathematics, "Example A", at T = 1: the limit, two times, and the sampler at n = 8 and 128."""
     exact = exact_values(step_ladder.build(A), lambda _: None)
-    assert len(exact.panel.tested) == 17
+    assert len(exact.panel.tested) == 26  # 17 of laws at one and two times, 9 of the time spent
     at = dict(zip(exact.panel.names, exact.limit, strict=True))
     assert at["P(x = one)"] == pytest.approx(0.431698720806, abs=POINTWISE)
     assert at["E[theta_1; two]"] == pytest.approx(-0.108783795331, abs=POINTWISE)
@@ -110,6 +110,8 @@ def test_the_seventeen_statistics_have_the_published_values() -> None:
     assert at["E[theta_1(T/2) theta_2(T)]"] == pytest.approx(-0.304984034234, abs=POINTWISE)
     assert at["E[theta_2(T/2) theta_1(T)]"] == pytest.approx(-0.036907533926, abs=POINTWISE)
     assert at["E[|theta - m_x|^2]"] == pytest.approx(1.781475608834, abs=POINTWISE)
+    assert at["E[A_1 A_2]"] == pytest.approx(-0.134512488499, abs=POINTWISE)
+    assert at["E[theta_2 A_1]"] == pytest.approx(-0.258926541242, abs=POINTWISE)
     assert exact.algorithm is not None
     for rung, mean, square in ((0, 0.185965965203, 2.213001461948), (4, 0.207592680894, 1.804984734625)):
         own = dict(zip(exact.panel.names, exact.algorithm[rung], strict=True))
@@ -123,7 +125,7 @@ def test_statistics_of_trials_are_what_their_names_say() -> None:
     mode, before = rng.integers(0, 2, (2, 7))
     panel = moment_panel(2, ("one", "two"), halves=True)
     minima = np.array([[1.0, -1.0], [0.5, 2.0]])
-    found = dict(zip(panel.names, evaluate(panel, Sample(theta, mode, early, before), minima).T, strict=True))
+    found = dict(zip(panel.names, evaluate(panel, Sample(theta, mode, early, before, early), minima).T, strict=True))
     np.testing.assert_array_equal(found["E[theta_1 theta_2; two]"], theta[:, 0] * theta[:, 1] * (mode == 1))
     np.testing.assert_array_equal(found["E[theta_2(T/2) theta_1(T)]"], early[:, 1] * theta[:, 0])
     np.testing.assert_array_equal(found["P(x(T/2) = x(T) = one)"], (mode == 0) & (before == 0))

@@ -382,11 +382,12 @@ def test_the_page_shows_the_figures_and_stands_alone(example_b: Verdict, tmp_pat
     assert sorted(path.name for path in page.parent.iterdir()) == [
         "limit-error.svg",
         "limit-law.svg",
+        "limit-passage.svg",
         "limit-regimes.svg",
         "limit.html",
     ]
     text = page.read_text(encoding="utf-8")
-    assert text.count('class="chart"') == 3
+    assert text.count('class="chart"') == 4
     assert "://" not in text
     assert "confirmed" in text
 
@@ -394,7 +395,7 @@ def test_the_page_shows_the_figures_and_stands_alone(example_b: Verdict, tmp_pat
 def test_what_does_not_apply_is_left_out_with_a_reason(example_a: Verdict) -> None:
     section = limit_report.section(example_a)
     omitted = [item for item in section.items if isinstance(item, limit_report.Omitted)]
-    assert [item.key for item in omitted] == ["limit-law"]
+    assert [item.key for item in omitted] == ["limit-law", "limit-passage"]
     assert any(line.startswith("Implementation: confirmed") for line in section.text)
     steps = section.items[-1]
     assert isinstance(steps, limit_report.Shown)

@@ -15,6 +15,8 @@ from tracker.convergence import (
     implementation_verdict,
     order,
     order_only,
+    path_functionals,
+    scaled_check,
     sentences,
     step_ladder,
     three_limits,
@@ -27,6 +29,7 @@ from tracker.convergence.trials import RungTrials, Tally
 from tracker.convergence.verdict import Distances, Observable, Verdict
 from tracker.limits.density_means import MOST_PRODUCTS
 from tracker.limits.scope import OutOfScope
+from tracker.scenario.own_checks import check_at_start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,6 +57,7 @@ def check_limit(
     path: float | None = None,
     progress: Progress | None = None,
     *,
+    scaled: bool = False,
     workers: int | None = None,
     max_steps: float = MOST_STEPS,
     max_work: float = MOST_PRODUCTS,
@@ -77,6 +81,9 @@ def check_limit(
         P of alpha = epsilon^P, in place of the scenario's ratio: the frozen (P > 1) and averaged (P < 1) limits, by exact laws.
     progress : callable, optional
         Called as ``progress(done, total, note)``.
+    scaled : bool
+        Judge u = (theta - vartheta) / sqrt(epsilon) at beta = inf, vartheta the recursion without gradient noise on the same path of the
+        chain; with ``path`` below 1 the error of a fast chain, over sqrt(epsilon / alpha).
     workers : int, optional
         Threads; the result does not depend on it.
     max_steps : float
@@ -103,9 +110,12 @@ def check_limit(
     if trials is not None and trials < LEAST_TRIALS:
         raise ValueError(f"trials: {trials} must be at least {LEAST_TRIALS}: means over fewer are not nearly normal")
     budget.refuse_at_once(trials, budget.rungs_of(epsilons, step_ladder.RUNGS), max_steps)
+    check_at_start(scenario)
     rungs = step_ladder.build(scenario, sampler, epsilons, horizon, path)
     request = Request(trials, delta, progress or (lambda *_: None), workers, max_steps, max_work)
     request.note(budget.plan(rungs, request))
+    if scaled:
+        return scaled_check.check(rungs, request)
     if rungs.adaptive:
         return adaptive_case.check(rungs, request)
     if path is not None:
@@ -182,6 +192,8 @@ def _judged(rungs: Ladder, exact: Exact, request: Request) -> Verdict:
         laws=law_distances(exact, rungs.epsilons),
         bounds=found,
         law_gap=law_gap(done.tallies[last], exact) if last in done.tallies else None,
+        first_passage=path_functionals.first_passage(rungs, request.note),
+        modulus=path_functionals.modulus(rungs, request.note),
         notes=(*notes, *more, *own.notes, *_simulated(exact)),
     )
 

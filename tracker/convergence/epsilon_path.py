@@ -50,7 +50,7 @@ def check(rungs: Ladder, request: Request) -> Verdict:
         ratio=rungs.alpha(len(rungs.steps) - 1) / rungs.epsilons[-1],
         regime=name,
         reference=reference,
-        observables=_observables(rungs, panel.names, own, limit, scale, judged.discrepancy, power),
+        observables=exact_observables(rungs, panel.names, own, limit, scale, judged.discrepancy, power),
         order=order.overall_exact(rungs.epsilons, own - limit, scale, power=power),
         distances=far,
         limit_verdict=verdict,
@@ -87,9 +87,10 @@ def _exact(rungs: Ladder, tell: Callable[[str], None], work: float) -> tuple[Thr
     return three, own, "density", missing
 
 
-def _observables(
+def exact_observables(
     rungs: Ladder, names: tuple[str, ...], own: Array, limit: Array, scale: Array, intercept: Array, power: float
 ) -> tuple[Observable, ...]:
+    """Return what is shown of exact values; own : (rungs, J), limit, scale and intercept : (J,)."""
     sizes = np.abs(limit) + scale
     return tuple(
         Observable.over_ladder(

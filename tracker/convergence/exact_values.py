@@ -9,7 +9,16 @@ import numpy as np
 from scipy.linalg import expm
 
 from tracker import limits
-from tracker.convergence.statistics import Panel, Statistic, density_panel, function, moment_panel, of_law, of_moments
+from tracker.convergence.statistics import (
+    SPENT,
+    Panel,
+    Statistic,
+    density_panel,
+    function,
+    moment_panel,
+    of_law,
+    of_moments,
+)
 from tracker.limits.density_means import (
     MOST_PRODUCTS,
     OWN_SHARE,
@@ -28,6 +37,7 @@ if TYPE_CHECKING:
     from tracker.convergence.step_ladder import Ladder
     from tracker.convergence.verdict import Reference
     from tracker.limits.grid_law import Law
+    from tracker.limits.occupation_moments import Occupation
     from tracker.scenario import Scenario
 
 
@@ -93,18 +103,25 @@ def _by_moments(ladder: Ladder) -> Exact:
     T = ladder.horizon
     at_rung = ladder.at(len(ladder.steps) - 1)
     moments = limits.moments(at_rung, name, T)
-    limit = of_moments(panel, moments, _lagged(at_rung, name, T, "limit", ladder), stay_limit(ladder))
+    lagged, spent = _lagged(at_rung, name, T, "limit", ladder), _spent(panel, at_rung, name, T, "limit")
+    limit = of_moments(panel, moments, lagged, stay_limit(ladder), spent)
     found = []
     for rung, n in enumerate(ladder.steps):
         here = ladder.at(rung)
         own = limits.algorithm_moments(here, name, n)
-        found.append(of_moments(panel, own, _lagged(here, name, T, "algorithm", ladder), stay_algorithm(ladder, rung)))
+        lagged, spent = _lagged(here, name, T, "algorithm", ladder), _spent(panel, here, name, n, "algorithm")
+        found.append(of_moments(panel, own, lagged, stay_algorithm(ladder, rung), spent))
     return Exact("moments", panel, limit, np.array(found), found[0])
 
 
 def _lagged(scenario: Scenario, name: str, T: float, of: Any, ladder: Ladder) -> Array:
     N = scenario.dimension
     return limits.two_time(scenario, name, T / 2, T, of=of) if ladder.halves else np.zeros((N, N))
+
+
+def _spent(panel: Panel, scenario: Scenario, name: str, time: float, of: Any) -> Occupation | None:
+    """The moments of A, where the panel has them; ``time`` is T, or the number of steps."""
+    return limits.occupation(scenario, name, time, of=of) if any(s.kind in SPENT for s in panel.tested) else None
 
 
 def _names(scenario: Scenario) -> tuple[str, ...]:

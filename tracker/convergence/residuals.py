@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tracker.chain import age_edges, exit_probability
+from tracker.convergence.path_functionals import PathLaw, path_law
 from tracker.limits.drift_field import Field, read_field
 from tracker.limits.scope import OutOfScope
 
@@ -56,6 +57,7 @@ class StepLaw(NamedTuple):
         where nothing is injected
     overlap : (X + 1, X), in how many directions the noise of two modes varies together; the last row is the start's
     transitions : (X, X); exits : (X,), the chance to leave a mode; edges : of the ages of a visit
+    paths : functionals of the whole path
     """
 
     field: Field
@@ -66,6 +68,7 @@ class StepLaw(NamedTuple):
     transitions: Array
     exits: Array
     edges: Integers
+    paths: PathLaw = PathLaw()
 
 
 class Sums(NamedTuple):
@@ -80,6 +83,7 @@ class Sums(NamedTuple):
     ages : (2, X, A), steps and exits by the age of the visit
     start : (N,), start_squares : (N, N), of the standardised start; with_noise : its product with the first e, and the variance
     first : (X,), of x_0
+    paths : (3,), see ``PathLaw.sums``
     extremes : (4,), not sums but maxima: see LEFT, AGAINST, STARTED (in units of what rounding explains), SIZE
     """
 
@@ -100,6 +104,7 @@ class Sums(NamedTuple):
     start_squares: Array
     with_noise: Array
     first: Array
+    paths: Array
     extremes: Array
 
 
@@ -130,7 +135,7 @@ def step_law(ladder: Ladder, rung: int = 0) -> StepLaw:
         Sigma = field.gradient_covariance(i)
         if Sigma is None:
             raise OutOfScope(
-                f"the gradient noise of mode {name!r} comes from data and is not Gaussian with a known covariance"
+                f"the gradient noise of mode {name!r} is not white and Gaussian with one covariance: it comes from data or regressors, or remembers"
             )
         found = whitening(given + epsilon**2 * field.M @ Sigma @ field.M.T)
         noise.append(found)
@@ -141,7 +146,8 @@ def step_law(ladder: Ladder, rung: int = 0) -> StepLaw:
     spread = whitening(field.covariance)
     ranges = np.array([(each.back @ each.back.T).ravel() for each in (*noise, spread)])  # projectors
     overlap = ranges @ ranges[:-1].T
-    return StepLaw(field, tuple(noise), spread, np.array(injected), overlap, transitions, a, age_edges(a))
+    paths = path_law(ladder, rung)
+    return StepLaw(field, tuple(noise), spread, np.array(injected), overlap, transitions, a, age_edges(a), paths)
 
 
 def path_floats(scenario: Scenario) -> int:
@@ -214,6 +220,7 @@ def gather(law: StepLaw, theta: Array, mode: Integers) -> Sums:
         start_squares,
         with_noise,
         np.bincount(x[:, 0], minlength=X).astype(np.float64),
+        law.paths.sums(theta),
         extremes,
     )
 

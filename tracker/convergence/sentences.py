@@ -49,11 +49,18 @@ def verdict_of(
 
 def _sentences(v: Verdict, tested: int) -> Iterator[Statement]:
     reference = REFERENCES["path" if v.deterministic else v.reference]
+    if v.scaled:
+        reference += (
+            " of u = (theta - vartheta)/sqrt(epsilon)"
+            if v.path is None
+            else " of v = (theta - average)/sqrt(epsilon/alpha)"
+        )
     yield Statement("reference", f"{reference}; T = {v.horizon:g}, epsilon = {_list(v.epsilons)}")
     yield from _regime(v)
     yield _judged("limit", v.limit_verdict, _limit(v, tested))
     yield _judged("implementation", v.implementation_verdict, _implementation(v, tested))
     yield Statement("order", order := _order(v), order)
+    yield from _paths(v)
     for bound in v.bounds:
         exact = "" if bound.exact is None else f"; exactly {bound.exact:.3g}"
         what = "KS distance of (mode, theta)" if bound.distance == "ks" else "W1 distance of theta"
@@ -61,6 +68,26 @@ def _sentences(v: Verdict, tested: int) -> Iterator[Statement]:
             "",
             f"{what} to the limit at epsilon = {bound.epsilon:g}: at most {bound.bound:.3g} with 95 % confidence "
             f"({bound.trials} trials{exact})",
+        )
+
+
+def _paths(v: Verdict) -> Iterator[Statement]:
+    if (f := v.first_passage) is not None:
+        slopes = [("", f.order, "1/2"), (" at the raised level", f.order_raised, "1")]
+        orders = "; ".join(
+            f"order {slope:.3f}{where} (it tends to {power})" for where, slope, power in slopes if slope is not None
+        )
+        yield Statement(
+            "first passage",
+            f"P(theta stays below {f.level:.6g} up to T) = {f.limit:.6g} in the limit, {f.algorithm[-1]:.6g} at epsilon = "
+            f"{v.epsilons[-1]:g}, {f.raised[-1]:.6g} in the limit at the raised level"
+            + (f"; {orders}" if orders else ""),
+        )
+    if (m := v.modulus) is not None:
+        yield Statement(
+            "modulus",
+            f"E|theta(t + delta) - theta(t)|^4 / (delta + epsilon)^2 is at most {m.algorithm[0]:.4g} at epsilon = {v.epsilons[0]:g}, "
+            f"{m.algorithm[-1]:.4g} at {v.epsilons[-1]:g} and {m.limit:.4g} in the limit, over {m.parts} equal times up to T",
         )
 
 
@@ -118,6 +145,8 @@ def _limit(v: Verdict, tested: int) -> str:
 
 
 def _limit_name(v: Verdict) -> str:
+    if v.scaled:
+        return "the diffusion of the scaled error" + ("" if v.path is None else " of a fast chain")
     if v.deterministic:
         return "the solution of the ODE"
     return "the diffusion" if v.path is None and not v.ratio else f"the {v.regime} diffusion"

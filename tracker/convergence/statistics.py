@@ -1,7 +1,7 @@
 """The statistics that a verdict rests on (docs/mathematics, "Limit verdict").
 
-They are moments of theta and the mode at T, and products of T / 2 and T. One of the p_i is dropped, or their correlation is
-singular.
+They are moments of theta and the mode at T, products of T / 2 and T, and moments of the time that the path spends:
+A = int_0^T theta dt. One of the p_i is dropped, or their correlation is singular.
 """
 
 from __future__ import annotations
@@ -15,24 +15,32 @@ if TYPE_CHECKING:
     from tracker.array_types import Array, Integers
     from tracker.limits.exact_moments import Moments
     from tracker.limits.grid_law import Law
+    from tracker.limits.occupation_moments import Occupation
 
 
+SPENT = {"spent": "A_{a}", "spent_second": "A_{a} A_{b}", "spent_with": "theta_{a} A_{b}"}
 WHOLE_MATRICES = 8  # dimensions up to which every product theta_a theta_b is a statistic; beyond, the squares only
 
 
 class Sample(NamedTuple):
-    """Trials at T and, where the ladder has it, at T / 2: theta (trials, N), mode (trials,)."""
+    """Trials at T and, where the ladder has it, at T / 2: theta (trials, N), mode (trials,).
+
+    occupation : A (trials, N), the sum of epsilon theta_k over the steps before T
+    """
 
     theta: Array
     mode: Integers
     early_theta: Array
     early_mode: Integers
+    occupation: Array
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """kind: probability, mean, second, fourth, cosine, square_error; lagged (theta_a(T/2) theta_b(T)), stay (x(T/2) = x(T) = i).
+    """One statistic of theta, the mode and A.
 
+    kind : probability, mean, second, fourth, cosine, square_error; lagged (theta_a(T/2) theta_b(T)), stay (x(T/2) = x(T) = i);
+        spent (A_a), spent_second (A_a A_b), spent_with (theta_a A_b)
     mode : the indicator, None for all modes; a, b : coordinates; early : at T / 2
     """
 
@@ -45,11 +53,15 @@ class Statistic:
 
 @dataclass(frozen=True)
 class Panel:
-    """All statistics of a check: ``tested`` first, then the ``shown`` ones, which are sums of tested ones."""
+    """All statistics of a check: ``tested`` first, then the ``shown`` ones, which are sums of tested ones.
+
+    letter : what stands in the place of theta
+    """
 
     tested: tuple[Statistic, ...]
     shown: tuple[Statistic, ...]
     modes: tuple[str, ...]
+    letter: str = "theta"
 
     @property
     def all(self) -> tuple[Statistic, ...]:
@@ -64,7 +76,7 @@ class Panel:
     def _name(self, s: Statistic) -> str:
         where = "" if s.mode is None else f"; {self.modes[s.mode]}"
         time = "(T/2)" if s.early else ""
-        a, b = f"theta_{s.a + 1}{time}", f"theta_{s.b + 1}{time}"
+        a, b = f"{self.letter}_{s.a + 1}{time}", f"{self.letter}_{s.b + 1}{time}"
         product = f"{a}^2" if s.a == s.b else f"{a} {b}"
         inside = {"mean": a, "second": product, "fourth": f"{a}^4", "square_error": "|theta - m_x|^2"}
         if s.kind == "probability":
@@ -75,6 +87,8 @@ class Panel:
             return f"E[theta_{s.a + 1}(T/2) theta_{s.b + 1}(T)]"
         if s.kind == "cosine":
             return "E[cos(sum theta)]"
+        if s.kind in SPENT:
+            return "E[" + SPENT[s.kind].format(a=s.a + 1, b=s.b + 1) + "]"
         return f"E[{inside[s.kind]}{where}]"
 
 
@@ -89,6 +103,10 @@ def moment_panel(N: int, modes: tuple[str, ...], *, halves: bool) -> Panel:
     if halves:
         tested += [Statistic("lagged", None, a, b) for a, b in lags]
         tested += [Statistic("stay", i) for i in range(X) if X > 1]
+    if N <= WHOLE_MATRICES:
+        tested += [Statistic("spent", None, a) for a in range(N)]
+        tested += [Statistic("spent_second", None, a, b) for a, b in products]
+        tested += [Statistic("spent_with", None, a, b) for a, b in lags]
     return Panel(tuple(tested), (*_sums(N, X, products), Statistic("square_error")), modes)
 
 
@@ -131,13 +149,22 @@ def _column(s: Statistic, sample: Sample, minima: Array) -> Array:
         return np.asarray(sample.early_theta[:, s.a] * theta[:, s.b])
     if s.kind == "square_error":
         return np.asarray(np.sum((theta - minima[mode]) ** 2, axis=1))
+    if s.kind == "spent":
+        return sample.occupation[:, s.a]
+    if s.kind in SPENT:
+        first = sample.occupation if s.kind == "spent_second" else theta
+        return np.asarray(first[:, s.a] * sample.occupation[:, s.b])
     return np.asarray(here * function(s, tuple(theta.T)))
 
 
-def of_moments(panel: Panel, moments: Moments, lagged: Array, stay: Array) -> Array:
-    """The statistics from moments at T (no leading axis), E[theta(T/2) theta(T)'] and P(x(T/2) = x(T) = i), shape (J,)."""
+def of_moments(panel: Panel, moments: Moments, lagged: Array, stay: Array, spent: Occupation | None) -> Array:
+    """The statistics from moments at T (no leading axis), E[theta(T/2) theta(T)'], P(x(T/2) = x(T) = i) and A, shape (J,)."""
 
     def value(s: Statistic) -> float:
+        if s.kind in SPENT:
+            assert spent is not None  # or the panel has no such statistic
+            of = {"spent": spent.mean, "spent_second": spent.second, "spent_with": spent.with_theta}[s.kind]
+            return float(of[s.a] if s.kind == "spent" else of[s.a, s.b])
         if s.kind == "lagged":
             return float(lagged[s.a, s.b])
         if s.kind == "square_error":

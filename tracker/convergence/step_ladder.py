@@ -19,6 +19,7 @@ import numpy as np
 
 from tracker.limits.scope import OutOfScope, refuse_random_skew, sampler_keys, world_refusals
 from tracker.scenario import ScenarioError, build_modes, stability_limits
+from tracker.scenario.dwell_stages import by_stages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,6 +110,7 @@ def build(
     """
     if refusals := world_refusals(scenario):
         raise ScenarioError(map(str, refusals))
+    scenario = by_stages(scenario)  # stays in stages: a mode for each, and the chain is a Markov chain
     keys: Any = scenario.samplers[0] if sampler is None else sampler_keys(scenario, sampler)
     try:
         refuse_random_skew(keys)

@@ -60,7 +60,8 @@ def judge_steps(law: StepLaw, sums: Sums, level: float, delta: float) -> Steps:
     smallest = min(noise.smallest for noise in law.noise)
     if smallest < LOST * sums.extremes[SIZE]:
         return Steps(problem=f"noise of size {smallest:.2g} is lost in the rounding of theta")
-    known = [*_noise(law, sums), *_drift(law, sums), *_dependence(law, sums), *_chain(law, sums), *_start(law, sums)]
+    parts = (_noise, _drift, _dependence, _chain, _start, _paths)
+    known = [found for part in parts for found in part(law, sums)]
     q = -float(ndtri(level / (2 * max(1, len(known)))))
     residuals = [Residual(name, z, abs(z) > q) for name, z in known]
     residuals += [Residual(name, None, wrong) for name, wrong in _certain(law, sums)]
@@ -221,6 +222,16 @@ def _start(law: StepLaw, sums: Sums) -> Statistics:
         due, seen = due[common], sums.first[common]
         due = due * seen.sum() / due.sum()
         yield "first mode", chi_squared(float(np.sum((seen - due) ** 2 / due)), len(seen) - 1)
+
+
+def _paths(law: StepLaw, sums: Sums) -> Statistics:
+    R, (below, size, squares) = sums.trials, sums.paths
+    p = law.paths.survival
+    if p is not None and R * min(p, 1.0 - p) >= RARE:
+        yield "paths that stay below the level", float((below - R * p) / math.sqrt(R * p * (1.0 - p)))
+    spread = (squares - size**2 / R) / max(1, R - 1)
+    if law.paths.grid and R >= EACH and spread > 0.0:
+        yield "increments of paths", float((size / R - law.paths.increments) / math.sqrt(spread / R))
 
 
 def _certain(law: StepLaw, sums: Sums) -> Iterator[tuple[str, bool]]:

@@ -60,6 +60,8 @@ def rung_seed(seed: int, rung: int) -> int:
 class RungTrials:
     """Simulates rungs of a ladder and tells how far it is."""
 
+    every_step = False  # whether the whole path is needed even where single steps are not watched
+
     def __init__(
         self,
         ladder: Ladder,
@@ -83,12 +85,13 @@ class RungTrials:
 
     def run(self, rung: int, watched: StepLaw | None = None) -> Tally:
         """Return the tally of a rung; with the law of a step every step is watched. The paths are the same."""
-        recorded = {} if watched is None else {"record_every": 1}
+        whole = self.every_step or watched is not None
+        recorded = {"record_every": 1} if whole else {}
         scenario = self.ladder.at(rung, trials=self.trials, seed=rung_seed(self.ladder.scenario.seed, rung), **recorded)
         problem = built(scenario)
         simulate.compile_kernels(problem, lambda note: self._tell(self._done, self.total, note))
         size = min(SHARD, simulate.most_trials(problem))
-        if watched is not None:
+        if whole:
             size = min(size, max(2, WATCHED_FLOATS // path_floats(scenario)))
         firsts = range(0, self.trials, size)
         tasks = [Task(n, first, min(first + size, self.trials), None) for n, first in enumerate(firsts)]
@@ -116,14 +119,22 @@ class RungTrials:
                 "begin with a smaller epsilon"
             )
         theta, mode = arrays["theta"][:, 0], arrays["mode"].astype(np.int64)
-        half = -2 if watched is None else problem.layout.steps // 2 if self.ladder.halves else 0
+        whole = theta.shape[1] > problem.layout.steps
+        half = -2 if not whole else problem.layout.steps // 2 if self.ladder.halves else 0
         minima = np.array([mode.minimisers[0] for mode in problem.modes])
-        values = evaluate(self.panel, Sample(theta[:, -1], mode[:, -1], theta[:, half], mode[:, half]), minima)
+        values = evaluate(self.panel, self.sample(problem, arrays, half), minima)
         mean = values.mean(axis=0)
         centred = values - mean
         kept = theta[:, -1, 0] if theta.shape[2] == 1 else np.zeros(0)
         steps = None if watched is None else gather(watched, theta, mode)
         return Tally(len(values), mean, centred.T @ centred, kept, mode[:, -1] if kept.size else mode[:0, -1], steps)
+
+    def sample(self, problem: Any, arrays: Arrays, half: int) -> Sample:
+        """Return what statistics are taken of; ``half`` is the record at T / 2."""
+        theta, mode = arrays["theta"][:, 0], arrays["mode"].astype(np.int64)
+        sums = arrays["moments"][:, 0, 0] + problem.layout.steps * problem.origin
+        spent = problem.scenario.samplers[0].epsilon * sums
+        return Sample(theta[:, -1], mode[:, -1], theta[:, half], mode[:, half], spent)
 
 
 def built(scenario: Scenario) -> Any:

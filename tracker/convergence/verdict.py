@@ -169,6 +169,35 @@ class Residual(Fields):
 
 
 @dataclass(frozen=True)
+class FirstPassage(Fields):
+    """N = 1: P(theta stays below ``level`` up to T).
+
+    algorithm, raised : at each epsilon, of the algorithm, and of the limit at the level that is raised by .5826 deviations of a step
+    order, order_raised : slope of the error to the limit, which tends to 1/2, and to the limit at the raised level, which tends to 1;
+        None where an error is nothing or changes its sign
+    """
+
+    level: float
+    limit: float
+    algorithm: tuple[float, ...]
+    raised: tuple[float, ...]
+    order: float | None
+    order_raised: float | None
+
+
+@dataclass(frozen=True)
+class Modulus(Fields):
+    """The largest E|theta(t + delta) - theta(t)|^4 / (delta + epsilon)^2 over a grid of ``parts`` equal times up to T.
+
+    It stays bounded as epsilon -> 0, so paths have no jumps in the limit.
+    """
+
+    parts: int
+    limit: float
+    algorithm: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Sees(Fields):
     """The smallest relative error of the noise, the drift and the rate of jumps that would have been rejected (in 95 %).
 
@@ -194,6 +223,8 @@ class Verdict(Fields):
     rates : order in epsilon at which each of ``distances`` shrinks; about 0 for a wrong limit
     residuals, sees : statistics of single steps at the largest epsilon, and the smallest fault that they would have rejected
     laws, bounds, law_gap : distances between laws, N = 1
+    first_passage, modulus : functionals of whole paths; None where theory does not know them
+    scaled : whether the observables are of u = (theta - vartheta) / sqrt(epsilon)
     statements : the result in sentences; notes : what was left out, and why
     topics : the statements with what each is about
 
@@ -228,6 +259,9 @@ class Verdict(Fields):
     laws: tuple[LawDistance, ...] = ()
     bounds: tuple[Bound, ...] = ()
     law_gap: LawGap | None = None
+    first_passage: FirstPassage | None = None
+    modulus: Modulus | None = None
+    scaled: bool = False
     statements: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     topics: tuple[Statement, ...] = ()

@@ -46,10 +46,10 @@ class Curve(NamedTuple):
 
 
 class PooledMoments(NamedTuple):
-    """Mean (N,) and covariance (N, N)."""
+    """Mean (N,) and covariance (N, N), or its diagonal (N,), or None where only the mean was measured."""
 
     mean: Array
-    covariance: Array
+    covariance: Array | None
 
 
 def over_trials(values: Array) -> Average:
@@ -120,37 +120,48 @@ def ratio(sums: Array, counts: Array) -> Array:
 
 
 def pooled_moments(moments: Array, count: float, origin: Array) -> PooledMoments:
-    """Return the moments of theta from sums of theta - origin and of its outer products (lower triangle).
+    """Return the moments of theta from sums of theta - origin and of its outer products (lower triangle) or squares.
 
-    moments : ndarray, shape (T, N + 1, N)
+    moments : ndarray, shape (T, N + 1, N), or (T, 2, N) with squares in the second row, or (T, 1, N) without either
     count : the number of terms, over all T trials
     """
-    total = moments.sum(axis=0)
+    total, N = moments.sum(axis=0), origin.size
     if count == 0:
-        return PooledMoments(np.full(origin.shape, np.nan), np.full((origin.size, origin.size), np.nan))
+        total, count = np.full(total.shape, np.nan), 1.0
     shift = total[0] / count
+    if len(total) == 1:
+        return PooledMoments(origin + shift, None)
+    if len(total) != N + 1:
+        return PooledMoments(origin + shift, total[1] / count - shift**2)
     lower = np.tril(total[1:]) / count
     second = lower + np.tril(lower, -1).T
     return PooledMoments(origin + shift, second - np.outer(shift, shift))
 
 
+Kept = Literal["full", "diagonal", "none"]  # which second moments
+
+
 class FinalMoments(NamedTuple):
-    """Of theta_K over trials; by mode with the indicator, not normalised."""
+    """Of theta_K over trials; by mode with the indicator, not normalised. ``second`` may be the diagonals only, or None."""
 
     mean: Array  # (N,)
-    second: Array  # (N, N)
+    second: Array | None  # (N, N)
     probability: Array  # (X,)
     mean_by_mode: Array  # (X, N)
-    second_by_mode: Array  # (X, N, N)
+    second_by_mode: Array | None  # (X, N, N)
 
 
-def final_moments(theta: Array, mode: Integers, modes: int) -> FinalMoments:
-    """Return the moments of ``theta`` (T, N) with the modes ``mode`` (T,)."""
+def final_moments(theta: Array, mode: Integers, modes: int, kept: Kept = "full") -> FinalMoments:
+    """Return the moments of ``theta`` (T, N) with the modes ``mode`` (T,); of the second ones those that are ``kept``."""
     here = (mode[:, np.newaxis] == np.arange(modes)).astype(float)
     trials = len(theta) or np.nan  # nothing is known without trials
     mean = np.einsum("tx,ti->xi", here, theta) / trials
-    second = np.einsum("tx,ti,tj->xij", here, theta, theta) / trials
-    return FinalMoments(mean.sum(axis=0), second.sum(axis=0), here.sum(axis=0) / trials, mean, second)
+    probability = here.sum(axis=0) / trials
+    if kept == "none":
+        return FinalMoments(mean.sum(axis=0), None, probability, mean, None)
+    products = "tx,ti,tj->xij" if kept == "full" else "tx,ti,ti->xi"
+    second = np.einsum(products, here, theta, theta) / trials
+    return FinalMoments(mean.sum(axis=0), second.sum(axis=0), probability, mean, second)
 
 
 def time_average(trace: Array, steps: Sequence[int] | Integers, burn_in: int, stop: int) -> Array:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from tracker.array_types import Array, Booleans, Integers
 
+DETECTION_COUNTS = ("switches", "caught", "delay", "false")  # the last axis of ``detections``
+
 
 @dataclass(frozen=True)
 class MeasuredRun:
@@ -30,6 +32,8 @@ class MeasuredRun:
     floor : (X,), the least expected cost of each mode
     target_radius : (X,); None unless every mode has a target
     classes : whether every mode has labels; None where not
+    detections : (T, S, 4), DETECTION_COUNTS; nan for what raises no alarms; None where nobody does
+    path : (T,), the way of the current minimiser; None where it is not known
     """
 
     arrays: Mapping[str, NDArray[Any]]
@@ -44,6 +48,8 @@ class MeasuredRun:
     floor: Array
     target_radius: Array | None = None
     classes: bool | None = None
+    detections: Array | None = None
+    path: Array | None = None
 
     def has(self, need: str) -> bool:
         """Tell whether there is such an array, or whether such a fact is known."""
@@ -53,6 +59,11 @@ class MeasuredRun:
     def kept(self) -> Booleans:
         """The trials that did not diverge, shape (T, S)."""
         return np.asarray(self.arrays["diverged"] < 0)
+
+    def forecast_loss(self) -> Array:
+        """Return the mean of what forecasts lost over the averaged steps, shape (T, S); nan where there were none."""
+        loss, number = np.moveaxis(self.arrays["forecasts"], -1, 0)
+        return np.asarray(np.divide(loss, number, out=np.full_like(loss, np.nan), where=number > 0))
 
     def total(self, column: str) -> Array:
         """Return a recorded sum over all averaged steps, shape (T, S)."""
@@ -65,6 +76,18 @@ class MeasuredRun:
     def mean(self, column: str, over: str = "steps") -> Array:
         """Return a recorded sum over its number of terms, shape (T, S); ``over`` is "measured" for what costs are part of."""
         return ratio(self.total(column), self.total(over))
+
+    def detected(self, count: str, over: str = "") -> Array:
+        """Return a count of how alarms met switches, shape (T, S), or its quotient by another; nan where there is none."""
+        assert self.detections is not None  # a metric says that it needs them
+        found = self.detections[..., DETECTION_COUNTS.index(count)]
+        return ratio(found, self.detections[..., DETECTION_COUNTS.index(over)]) if over else np.asarray(found)
+
+    @property
+    def path_lengths(self) -> Array:
+        """The way of the current minimiser, the same for all samplers, shape (T, S)."""
+        assert self.path is not None
+        return np.repeat(self.path[:, np.newaxis], self.kept.shape[1], axis=1)
 
     @cached_property
     def horizon(self) -> int:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 Place = Literal["terminal", "page"]
+PER_STEPS = 10_000  # false alarms are told per so many steps
 
 
 class Metric(NamedTuple):
@@ -32,8 +33,11 @@ class Metric(NamedTuple):
     needs : arrays and facts of a ``MeasuredRun`` without which there is nothing to tell
     optional : where something is missing, the summary leaves it out; it is null otherwise
     column : a shorter title for the head of a column
+    leads : where it applies, pages are judged by it and show it first
     shown : which tables for people have a column for it; with none it is for scripts only
     further : more numbers of a sampler, given its index: they stand beside those of a time in ``summary.json``
+    within : the object of a sampler's row in ``summary.json`` that it stands in; an empty text for the row itself
+    told : ``summary.json`` has the mean with its standard error, or the bare mean
     """
 
     key: str
@@ -47,7 +51,10 @@ class Metric(NamedTuple):
     optional: bool = False
     column: str = ""
     shown: tuple[Place, ...] = ("terminal", "page")
+    leads: bool = False
     further: tuple[tuple[str, Callable[[MeasuredRun, int], float | None]], ...] = ()
+    within: str = ""
+    told: Literal["mean and stderr", "mean"] = "mean and stderr"
 
     @property
     def label(self) -> str:
@@ -58,6 +65,11 @@ class Metric(NamedTuple):
     def head(self) -> str:
         """The title of a column."""
         return self.column or self.title
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """Where its numbers stand in a sampler's row of ``summary.json``."""
+        return (self.within, self.key) if self.within else (self.key,)
 
     def applies(self, run: MeasuredRun) -> bool:
         """Tell whether the run has all that it needs."""
@@ -95,7 +107,13 @@ ROWS = (
     Metric(
         "accuracy", "accuracy", "share", "time average of the share of rows that are classified rightly in the current mode",
         lambda run: run.mean("correct", over="measured"),
-        smaller_is_better=False, needs=("classes",), optional=True,
+        smaller_is_better=False, needs=("classes",), optional=True, leads=True,
+    ),
+    Metric(
+        "prequential_loss", "prequential loss", "loss",
+        "what a forecast of the next row loses on average, made before the row is learnt from",
+        lambda run: run.forecast_loss(),
+        needs=("forecasts",), optional=True,
     ),
     Metric(
         "inside_target", "share of time inside the target", "share",
@@ -104,10 +122,32 @@ ROWS = (
         smaller_is_better=False, needs=("target_radius",), column="in target", shown=("page",),
     ),
     Metric(
-        "recovery", "recovery time", "steps",
+        "recovery", "wait for the target", "steps",
         "steps from a switch that leads out of the target to the first one inside the new target",
         lambda run: run.arrays["waits"],
-        kind="time", needs=("target_radius",), column="recovery", further=(("stayed", share_stayed),),
+        kind="time", needs=("target_radius",), column="median wait", further=(("stayed", share_stayed),),
+    ),
+    Metric(
+        "delay", "detection delay", "steps",
+        "steps from a switch to the first alarm before the next switch; 0 for an alarm that the first gradient in the new mode raises",
+        lambda run: run.detected("delay", over="caught"),
+        needs=("detections",), optional=True, shown=(), within="detection",
+    ),
+    Metric(
+        "false_alarms", "false alarms", "per 10000 steps", "alarms without a switch since the last alarm, in 10000 steps",
+        lambda run: PER_STEPS / run.steps * run.detected("false"),
+        needs=("detections",), optional=True, shown=(), within="detection", told="mean",
+    ),
+    Metric(
+        "missed", "missed switches", "share", "share of the switches without an alarm before the next switch",
+        lambda run: 1.0 - run.detected("caught", over="switches"),
+        needs=("detections",), optional=True, shown=(), within="detection", told="mean",
+    ),
+    Metric(
+        "path_length", "path length of the minimiser", "distance",
+        "sum over all steps of the way from the minimiser of a step's mode to that of the next; the same for all samplers",
+        lambda run: run.path_lengths,
+        needs=("path",), shown=(), told="mean",
     ),
 )  # fmt: skip
 METRICS = {row.key: row for row in ROWS}
@@ -116,3 +156,14 @@ METRICS = {row.key: row for row in ROWS}
 def metrics_of(run: MeasuredRun) -> list[Metric]:
     """Return the metrics that the results of a run list: all but the optional ones that do not apply."""
     return [metric for metric in METRICS.values() if not metric.optional or metric.applies(run)]
+
+
+def leading_metric(run: MeasuredRun) -> Metric:
+    """Return what a page is judged by: a metric that leads where it applies, else the first of the table."""
+    return next((metric for metric in METRICS.values() if metric.leads and metric.applies(run)), ROWS[0])
+
+
+def in_order_of_reading(run: MeasuredRun) -> list[Metric]:
+    """Return the metrics of a run's results, the one that it is judged by first."""
+    first = leading_metric(run)
+    return [first, *(metric for metric in metrics_of(run) if metric is not first)]
