@@ -1,10 +1,10 @@
-"""The gallery: the page of every shipped scenario, and the two pictures of the README.
+"""The gallery: the page of every shipped scenario, two pages of many runs, an index with a card for each, and README pictures.
 
     python -m studies.gallery                     # all scenarios/*.toml
     python -m studies.gallery example_b           # some of them
     python -m studies.gallery --runs DIR          # keep the runs, and reuse those that are there
 
-Pages go to reports/gallery/<file>.html, the pictures to reports/gallery/. A scenario whose run would take long is run with
+Pages and index.html go to reports/gallery/, which git ignores but for the pictures and the Markdown pages. A scenario whose run would take long is run with
 the settings in REDUCED, and its page says so, because the page shows the scenario that was run.
 """
 
@@ -13,13 +13,18 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import tracker
-from tracker.reports.exhibit import Exhibit
+from studies import ladder_curves, skew_phases
+from studies.gallery_index import Card, card, index
+from tracker.reports.exhibit import Exhibit, Omitted
 from tracker.reports.figure_files import write_figure
 from tracker.reports.run_page import exhibits
+from tracker.reports.sweep_page import sweep_exhibits
 
 ROOT = Path(__file__).parents[1]
 GALLERY = ROOT / "reports" / "gallery"
@@ -27,7 +32,13 @@ LARGEST = 1_500_000  # bytes of a page
 REDUCED: dict[str, tuple[str, ...]] = {
     "example_2": ("trials=10", "steps=20_000"),
 }
-PICTURES = (("swapping_wells", "one-trial"), ("swapping_wells", "after-a-switch"))  # of the README
+# pages of more than one run, beside those of the scenarios
+MORE = {"ladder": ladder_curves.write_page, "skew_phases": skew_phases.write_page}
+PICTURES = (  # of the README
+    ("swapping_wells", "landscape"),
+    ("swapping_wells", "one-trial"),
+    ("swapping_wells", "after-a-switch"),
+)
 
 
 def run_of(path: Path, runs: Path) -> tracker.Run:
@@ -52,28 +63,45 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, help="where runs are kept")
     wishes = parser.parse_args()
     GALLERY.mkdir(parents=True, exist_ok=True)
+    cards: list[Card] = []
     with TemporaryDirectory() as temporary:
         for path in sorted((ROOT / "scenarios").glob("*.toml")):
             if wishes.names and path.stem not in wishes.names:
                 continue
             began = time.monotonic()
-            runs, page = wishes.runs or Path(temporary), GALLERY / f"{path.stem}.html"
+            own = f"{path.stem}_run" if path.stem in MORE else path.stem
+            runs, page = wishes.runs or Path(temporary), GALLERY / f"{own}.html"
             if tracker.load(path).sweep:
-                sweep_of(path, runs).report(page)
+                sweep = sweep_of(path, runs)
+                sweep.report(page)
+                judged = [_outcomes(one.summary) for one in sweep.outcomes if one.summary is not None]
+                cards.append(card(page.name, sweep.scenario, judged, sweep_exhibits(sweep)))
             else:
                 run = run_of(path, runs)
                 run.report(page)
-                pictures(path.stem, run)
+                shown = exhibits(run)
+                pictures(path.stem, shown)
+                cards.append(card(page.name, run.scenario, [_outcomes(run.summary)], shown))
             size = page.stat().st_size
             print(f"{page.relative_to(ROOT)}  {size / 1e6:.2f} MB  {time.monotonic() - began:.0f} s")
             if size > LARGEST:
                 sys.exit(f"{page}: {size} bytes, more than {LARGEST}")
+    for name, write_page in MORE.items():
+        if not wishes.names or name in wishes.names:
+            write_page(GALLERY / f"{name}.html")
+            print(f"reports/gallery/{name}.html")
+    if not wishes.names:
+        (GALLERY / "index.html").write_text(index(cards), encoding="utf-8")
 
 
-def pictures(name: str, run: tracker.Run) -> None:
+def _outcomes(summary: Mapping[str, Any]) -> list[str]:
+    return [claim["outcome"] for claim in summary.get("claims", ())]
+
+
+def pictures(name: str, shown: Sequence[Exhibit | Omitted]) -> None:
     """Write the README's pictures that come from this run."""
     wanted = [key for scenario, key in PICTURES if scenario == name]
-    for item in exhibits(run) if wanted else ():
+    for item in shown if wanted else ():
         if isinstance(item, Exhibit) and item.key in wanted:
             write_figure(item.figure, GALLERY / f"{name}-{item.key}.png", "png")
 

@@ -80,7 +80,7 @@ def test_the_forecast_counts_those_that_run() -> None:
     [
         (
             '["forzen"]',
-            r'baselines\[0\]: "forzen" is an unknown baseline; did you mean frozen\? \(known: frozen, oracle\)',
+            r'baselines\[0\]: "forzen" is an unknown baseline; did you mean frozen\? \(known: frozen, oracle, filter\)',
         ),
         ('["oracle", "frozen", "oracle"]', r'baselines\[2\]: "oracle" is named twice'),
         ('"oracle"', 'baselines: "oracle" must be a list'),
@@ -94,9 +94,10 @@ def test_what_is_not_a_baseline_is_refused(given: str, says: str) -> None:
 
 def test_one_that_does_not_apply_is_left_out_or_refused_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A third baseline is one line of the table; it says itself where it cannot be."""
-    offer = Offer(Baseline(1), lambda parts: "there is a chain" if parts.get("chain") is not None else "")
+    refuses = lambda parts: "there is a chain" if parts.get("chain") is not None else ""  # noqa: E731
+    offer = Offer(Baseline, lambda _: Baseline(1), refuses)
     monkeypatch.setitem(baselines.BASELINES, "third", offer)
-    assert tracker.parse(SCENARIO).baselines == ("frozen", "oracle")
+    assert interpreted(tracker.parse(SCENARIO)).scenario.baselines == ("frozen", "oracle")
     with pytest.raises(tracker.ScenarioError, match=r'baselines\[0\]: "third" does not apply: there is a chain'):
         tracker.parse(SCENARIO, settings=['baselines=["third"]'])
     still = tracker.parse(SCENARIO).replace(chain=None, schedule={"switches": [[0, "one"], [30, "two"]]})

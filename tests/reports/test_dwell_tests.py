@@ -132,10 +132,10 @@ def test_a_sweep_reads_both_tests_and_counts_points_and_modes() -> None:
     (line,) = box(planted({1: 1e-5}, {})).warnings
     assert line == (
         "point 1 (chain.alpha = 0.002): a mode is not left as often as alpha and Q say, so the chain is not the one that was asked "
-        "for (smallest p = 9·10⁻⁵, corrected for 9 tests: points × modes × 2)."
+        "for (smallest p = 9 × 10⁻⁵, corrected for 9 tests: points × modes × 2)."
     )
     (line,) = box(planted({}, {0: 1e-5, 2: 1e-7})).warnings
-    assert line.startswith("points 0 and 2: the visits to a mode do not look geometric")
+    assert line.startswith("points 0 and 2: the visits to a mode do not last as their law says")
 
 
 def test_a_sweep_flags_a_chain_at_another_rate_and_no_right_one(right: tracker.Run) -> None:

@@ -51,6 +51,7 @@ SCENARIO = tracker.parse(f"""
     burn_in = {BURN_IN}
     start = [0.0, 0.0]
     chain = {{ alpha = {ALPHA}, Q = {Q.tolist()} }}
+    baselines = ["frozen", "oracle"]
     samplers = [
         {{ name = "plain", kind = "langevin", epsilon = {EPSILON["plain"]}, beta = {BETA} }},
         {{ name = "skewed", kind = "accelerated", epsilon = {EPSILON["skewed"]}, beta = {BETA}, skew = {SKEW} }},
@@ -252,7 +253,7 @@ def test_each_panel_draws_the_points_and_the_laws_of_its_mode(view: View, x: int
     np.testing.assert_allclose(outline[:, 1], law, rtol=1e-9)
     # of plain, in a mode that stays: v = (1 - e h)^2 v + 2 e / beta + e^2 s
     e, h, s = EPSILON["plain"], CURVATURE[x, 0], NOISE[x, 0]
-    at, height = data(labelled(ax)["exact law"])
+    at, height = data(labelled(ax)["if the mode stayed"])
     variance = (2 * e / BETA + e**2 * s) / (1 - (1 - e * h) ** 2)
     np.testing.assert_allclose(height, gaussian(at, MINIMUM[x, 0], variance), rtol=1e-9)
     assert at.size > 100
@@ -380,14 +381,14 @@ def test_the_table_after_a_switch(view: View) -> None:
     assert [name for name, mode in found if mode == "all"] == list(NAMES)
     for name in SAMPLERS:
         waits, row = pooled(view, name), found[name, "all"]
-        assert row["median steps"] == next(n for n, share in enumerate(still_waiting(waits)) if share <= 0.5)
-        assert row["censored share"] == pytest.approx(waits[..., 1].sum() / waits.sum(), rel=IDENTITY)
+        assert row["median wait"] == next(n for n, share in enumerate(still_waiting(waits)) if share <= 0.5)
+        assert row["cut short"] == pytest.approx(waits[..., 1].sum() / waits.sum(), rel=IDENTITY)
         assert row["other switches"] == waits.sum()
         for x, mode in enumerate(view.mode_names):
             one = found[name, mode]
-            assert one["median steps"] == next(n for n, s in enumerate(still_waiting(waits[[x]])) if s <= 0.5)
+            assert one["median wait"] == next(n for n, s in enumerate(still_waiting(waits[[x]])) if s <= 0.5)
             assert one["other switches"] == waits[x].sum()
-    assert found[FROZEN, "all"]["median steps"] is None
+    assert found[FROZEN, "all"]["median wait"] is None
     assert found[ORACLE, "all"]["other switches"] is None
 
 
@@ -401,7 +402,7 @@ def test_waits_are_restricted_to_the_mean_time_between_switches(view: View) -> N
     for row in rows(shown(switches.exhibit(view))):
         if row["sampler"] not in SAMPLERS or row["new mode"] != "all":
             continue
-        mean = row[f"mean within {HORIZON} steps"]
+        mean = row[f"mean wait, up to {HORIZON} steps"]
         assert mean == pytest.approx(wanted(row["sampler"], HORIZON), rel=IDENTITY)
         assert mean < HORIZON
         assert wanted(row["sampler"], 64) > mean + 0.5  # control: a longer horizon would show

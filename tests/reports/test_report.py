@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import os
 import re
 import subprocess
@@ -27,9 +30,11 @@ from tracker.reports.run_page import exhibits, report
 from tracker.reports.run_view import View
 from tracker.reports.verdict_box import verdict
 from tracker.runs import page_seals
+from tracker.samplers import SAMPLERS
 
 KEYS = [
-    "one-trial", "error-over-time", "running-mean", "after-a-switch", "right-basin", "comparison", "density", "dwell-times",
+    "world", "landscape", "one-trial", "mode-belief", "error-over-time", "running-mean", "after-a-switch", "right-basin", "comparison", "known",
+    "density", "reconstruction", "dwell-times",
     "regime", "skew-path", "diagnostics",
 ]  # fmt: skip
 LARGEST = 1_500_000
@@ -48,6 +53,8 @@ HOSTILE = [
     "\u202ereversed", "\u0000null", "\u2028line", "\ufeffmark", "a\u0301\u0301\u0301", "<\u200bscript>", "＜script＞", "\\u003cscript\\u003e",
     "%3Cscript%3E", "' OR 1=1 --", "<ScRiPt SrC=//evil.example></sCrIpT>",
 ]  # fmt: skip
+
+KINDS = list(SAMPLERS)
 
 
 class Reader(HTMLParser):
@@ -69,9 +76,27 @@ class Reader(HTMLParser):
         self.words.append(data)
 
 
+def without_player(text: str) -> str:
+    """The page without its player, whose script is the one that its policy allows, by its hash and nothing else."""
+    if 'id="player-data"' not in text:
+        assert "script-src" not in text
+        return text
+    allowed = re.search(r"; script-src 'sha256-([^']*)'\">", text)
+    scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    assert allowed is not None
+    assert len(scripts) == 1
+    assert len(scripts[0]) <= 8_000
+    assert base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode() == allowed[1]
+    (data,) = re.findall(r'<script type="application/json" id="player-data">(.*?)</script>', text, re.DOTALL)
+    played = json.loads(data)["trials"]
+    assert len(played) <= 5
+    assert len(data) <= 25_000 * len(played)
+    return re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
+
+
 def assert_harmless(text: str) -> Reader:
-    """No script, no frame, no event, no address but places on the page and pictures in it."""
-    reader = Reader(text)
+    """No script but the player's, no frame, no event, no address but places on the page and pictures in it."""
+    reader = Reader(without_player(text))
     assert not set(reader.tags) & {
         "script",
         "iframe",
@@ -137,7 +162,10 @@ def test_every_question_is_answered_in_order_or_left_out_with_a_reason(
         assert item.alt
         assert item.table.rows
         assert all(len(row) == len(item.table.columns) for row in item.table.rows)
-    assert [item.key for item in found if isinstance(item, Omitted)] == ["running-mean"]
+    assert [item.key for item in found if isinstance(item, Omitted)] == [
+        "running-mean",
+        "reconstruction",
+    ]  # it has few records
     order = [page.index(f'id="{item.key}"') for item in found if isinstance(item, Exhibit)]
     assert order == sorted(order)
 
@@ -187,7 +215,7 @@ def test_a_page_stands_alone_and_is_small(page: str) -> None:
     reader = assert_harmless(page)
     assert len(page.encode()) < LARGEST
     assert "://" not in page
-    assert page.count("<svg") == len(KEYS) - 1
+    assert page.count("<svg") == len(KEYS) - 2 + 2  # the player has a landscape for each mode
     assert all(value for tag, name, value in reader.attributes if tag == "svg" and name == "aria-label")
     assert "prefers-color-scheme: dark" in page
     assert "@media print" in page
@@ -215,7 +243,7 @@ def test_the_command_gives_the_same_page_in_another_process_and_each_figure_alon
     ]
     done = subprocess.run(command, check=True, env=env, timeout=600, capture_output=True, text=True)
     assert (tmp_path / "p.html").read_bytes() == page_seals.with_seal(page.encode(), "html")
-    keys = [key for key in KEYS if key != "running-mean"]
+    keys = [key for key in KEYS if key not in ("running-mean", "reconstruction")]
     assert done.stdout.splitlines() == [
         str(tmp_path / "p.html"),
         *(str(tmp_path / "figures" / f"{key}.svg") for key in keys),
@@ -244,8 +272,10 @@ def test_hostile_strings_in_a_scenario_stay_text(run: tracker.Run) -> None:
     view = View(tracker.Run(hostile, run.summary, run.arrays, run.problem))
     from tracker.reports.exhibits import provenance
     from tracker.reports.run_page import overview, subtitle
+    from tracker.reports.what_was_asked import asked
 
-    text = render(view.scenario.name, subtitle(view), [Section("", (), (overview(view),)), provenance.section(view)])
+    parts = [Section("", (), (overview(view),)), provenance.section(view)]
+    text = render(view.scenario.name, subtitle(view), parts, asked=asked(view.scenario, ()))
     words = "".join(assert_harmless(text).words)
     for one in printable:
         assert one in words
@@ -320,10 +350,10 @@ def test_text_has_contrast_in_light_and_dark() -> None:
         for text, ground in pairs:
             assert contrast(scheme[text], scheme[ground]) >= 4.5, (text, ground)
         for n in range(len(COLOURS)):  # lines, which also differ by their dashes
-            assert contrast(scheme[f"sampler-{n}"], scheme["paper"]) >= 2.0
+            assert contrast(scheme[f"kind-{n}"], scheme["paper"]) >= 3.0
     assert found[0]["ink"] == INK
     assert found[0]["muted"] == MUTED
-    assert [found[0][f"sampler-{n}"] for n in range(len(COLOURS))] == list(COLOURS)
+    assert [found[0][f"kind-{n}"] for n in range(len(COLOURS))] == list(COLOURS)
 
 
 # Machado, Oliveira and Fernandes (2009): how linear RGB looks without one kind of cone
@@ -364,10 +394,25 @@ def test_long_names_leave_room_for_the_drawing() -> None:
 
 def test_no_two_samplers_look_alike() -> None:
     names = [f"s{n}" for n in range(20)]
-    found = looks([*names, "frozen", "oracle"])
+    kinds = {name: KINDS[n % len(KINDS)] for n, name in enumerate(names)}
+    found = looks([*names, "frozen", "oracle"], kinds)
     assert len({(look.color, str(look.linestyle)) for look in found.values()}) == 22
     assert len({(look.color, look.marker) for look in found.values()}) == 22
-    assert looks(["frozen", "a"])["a"] == looks(["a", "b"])["a"]
+
+
+def test_a_kind_has_one_colour_on_every_page_and_it_is_seen_on_white() -> None:
+    """WCAG asks for a contrast of 3 for graphics: (1.05)/(L + 0.05), L the relative luminance."""
+    alone, among = looks(["x"], {"x": KINDS[2]}), looks(["a", "x"], {"a": KINDS[0], "x": KINDS[2]})
+    assert alone["x"].color == among["x"].color != among["a"].color
+    assert len({look.color for look in looks(KINDS, {kind: kind for kind in KINDS}).values()}) == len(KINDS)
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    assert min(1.05 / (luminance(colour) + 0.05) for colour in COLOURS) >= 3.0
+    assert 1.05 / (luminance("#e69f00") + 0.05) < 3.0  # control: the amber of earlier pages
 
 
 # --- the verdict

@@ -30,9 +30,9 @@ from tracker.reports.figure_style import (
     shorten,
     without_warnings,
 )
+from tracker.reports.judged_by import best_of
 from tracker.reports.run_page import exhibits, report
 from tracker.reports.run_view import View
-from tracker.reports.verdict_box import smallest
 
 BASE = shipped("example_a")
 TOUCHING = 0.5  # pixels that boxes may share: they hold the room of letters that are not there
@@ -245,7 +245,7 @@ def test_a_legend_has_as_many_columns_as_fit() -> None:
 def test_the_best_sampler_is_drawn_even_if_it_is_the_last() -> None:
     run = interpreted(long_world(3, 8, 1, "{:.1}{}"))
     view = View(run)
-    assert smallest(view) == "s7"
+    assert best_of(view) == "s7"
     found = one_trial.exhibit(view)
     assert isinstance(found, Exhibit)
     titles = [ax.get_title(loc="left") for ax in found.figure.axes[1:]]

@@ -17,7 +17,7 @@ import tracker
 from studies.paper import figures as paper_figures
 from tracker.chain import DwellCounts
 from tracker.convergence.verdict import Observable
-from tracker.formatting import interval, percent
+from tracker.formatting import percent, percent_with_interval
 from tracker.reports import limit_page
 from tracker.reports.best_of_sweep import contests
 from tracker.reports.exhibit import Exhibit
@@ -332,7 +332,8 @@ def test_the_best_of_three_is_told_with_two_comparisons(base: tracker.Run, sigma
     found = which_sampler(chosen(base, sigmas))
     assert found.mark == mark
     centre, reach = -sigmas * 0.1 / math.sqrt(11), STUDENT_11[0.05 / 4] * 0.1 / math.sqrt(11)
-    assert f"(interval {interval(math.exp(centre - reach), math.exp(centre + reach))}, smaller in" in found.answer
+    ends = [1.0 - math.exp(centre + sign * reach) for sign in (1, -1)]
+    assert percent_with_interval(1.0 - math.exp(centre), *ends).partition(" (")[2] in found.in_full
 
 
 def test_the_gap_that_the_best_of_three_closes_has_an_interval_for_three(base: tracker.Run) -> None:
@@ -340,8 +341,8 @@ def test_the_gap_that_the_best_of_three_closes_has_an_interval_for_three(base: t
     found = did_it_track(chosen(base, 3.0, spread=0.4))
     m = math.exp(-3.0 * 0.4 / math.sqrt(11))
     told = [1 - m / 2 * math.exp(sign * STUDENT_11[0.05 / 6] * 0.4 / math.sqrt(11)) for sign in (1, -1)]
-    wanted = f"95 % interval {percent(told[0])} to {percent(told[1])}, widened for the choice among 3 samplers)"
-    assert wanted in found.answer
+    assert f"({100 * told[0]:.0f} to {100 * told[1]:.0f} %)" in found.answer
+    assert "the 95 % interval over trials, widened for the choice among 3 samplers." in found.in_full
     narrow = 1 - m / 2 * math.exp(STUDENT_11[0.05 / 2] * 0.4 / math.sqrt(11))
     assert percent(narrow) != percent(told[0])  # control: the interval of one comparison reads otherwise
 
@@ -350,7 +351,7 @@ def test_a_sampler_alone_was_not_chosen(base: tracker.Run) -> None:
     view = chosen(base, 3.0)
     diverged = view.arrays["diverged"].copy()
     diverged[:, 1:3] = 5
-    answer = did_it_track(altered(view.run, diverged=diverged)).answer
+    answer = did_it_track(altered(view.run, diverged=diverged)).in_full
     assert "95 % interval" in answer
     assert "widened" not in answer
 
@@ -374,7 +375,7 @@ def test_a_sweep_allows_for_one_comparison_in_each_of_three_worlds(sigmas: float
         assert contest.gap.low == pytest.approx(1 - m / 2 * math.exp(STUDENT_19[0.05 / 12] * s), rel=TABLE)
     answer = sweep_did_it_track(found)
     assert answer is not None
-    assert "widened for the choice among 6" in answer.answer
+    assert "widened for the choice among 6" in answer.in_full
 
 
 # --- what waits and visits are held against

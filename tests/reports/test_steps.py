@@ -74,7 +74,7 @@ def texts_of(run: tracker.Run) -> list[str]:
     view = View(run)
     parts = sections(view, diagnostics.health(view))
     items = [item for part in parts for item in part.items]
-    found = [f"{a.mark}: {a.answer}" for a in verdict(view, {}).answers]
+    found = [f"{a.mark}: {a.in_full}" for a in verdict(view, {}).answers]
     return found + [item.caption if isinstance(item, (Exhibit, Shown)) else item.reason for item in items]  # type: ignore[union-attr]
 
 
@@ -83,7 +83,8 @@ def test_no_text_of_a_page_ranks_copies_without_their_steps(copies: tracker.Run)
     assert len([text for text in texts if any(name in text for name in NAMES)]) > 6
     assert unnamed(texts) == []
     which = next(a for a in verdict(View(copies), {}).answers if a.question == "Which sampler?")
-    assert which.answer.startswith("At these steps (epsilon = 0.002 for careful, 0.05 for quick) its tracking error")
+    assert which.answer.endswith("at these steps.")
+    assert "At these steps: epsilon = 0.002 for careful, 0.05 for quick." in which.more
 
 
 def test_the_reader_of_rankings_sees_one() -> None:
@@ -212,11 +213,11 @@ def test_a_sweep_names_the_steps_of_copies() -> None:
     sweep = swept(level, {"chain.alpha": [0.001, 0.002]}, samplers=two)
     found = answer(sweep, "Which sampler?")
     assert found.mark == "plain"
-    assert found.answer.endswith("At these steps: epsilon = 0.02 for plain, 0.01 for skewed.")
-    assert "plain at epsilon = 0.02" in answer(sweep, "Did it track?").answer
+    assert found.in_full.endswith("At these steps: epsilon = 0.02 for plain, 0.01 for skewed.")
+    assert "plain at epsilon = 0.02" in answer(sweep, "Did it track?").in_full
     assert "Steps: epsilon = 0.01 for skewed, 0.02 for plain." in sweep_report(sweep)
     own = lambda name, at: {"frozen": 2.0, "oracle": 0.0}.get(name, 1.0 + at["samplers.*.epsilon"])  # noqa: E731
-    told = answer(swept(own, {"samplers.*.epsilon": [0.01, 0.02]}), "Which sampler?").answer
+    told = answer(swept(own, {"samplers.*.epsilon": [0.01, 0.02]}), "Which sampler?").in_full
     assert told.endswith(
         "Each stands at its own best step of those tried: skewed at epsilon = 0.01, plain at epsilon = 0.01."
     )
@@ -405,13 +406,15 @@ def test_every_column_of_a_sweep_is_its_own_key_of_the_summaries() -> None:
     averages["recovery_mean"] = {"mean": 8.0, "stderr": 0.3}
     for outcome in sweep.outcomes:
         for row in outcome.summary["samplers"] if outcome.summary is not None else ():
-            row.update(recovery=keys, **averages)
-    wanted = {f"recovery_{key}": value for key, value in keys.items() if key != "mean"}
+            row.update(recovery=keys, path_length=3.5, **averages)
+            row["detection"] = {"delay": {"mean": 4.0, "stderr": 0.4}, "false_alarms": 1.5, "missed": 0.25}
+    wanted = {"delay": 4.0, "delay_stderr": 0.4, "false_alarms": 1.5, "missed": 0.25, "path_length": 3.5}
+    wanted |= {f"recovery_{key}": value for key, value in keys.items() if key != "mean"}
     wanted |= {"recovery": 8.0, "recovery_stderr": 0.3, "epsilon": 0.01}
     wanted |= {name: 20.0 + n for n, name in enumerate(metrics)}
     wanted |= {f"{name}_stderr": 0.5 + n for n, name in enumerate(metrics)}
     data = sweep.dataset
-    assert set(data) == {*wanted, "diverged", "ratio", "outcome"}
+    assert set(data) >= {*wanted, "diverged", "ratio", "outcome"}
     for name, value in wanted.items():
         np.testing.assert_array_equal(data[name], [[value] * 4, [value] * 4, [np.nan] * 4], err_msg=name)
     np.testing.assert_array_equal(data["diverged"][:, 0], [0.0, 3.0, np.nan])

@@ -14,6 +14,7 @@ from tracker.baseline_names import BASELINES, FROZEN, ORACLE
 from tracker.metrics.averages import Average, confidence_of_each
 from tracker.metrics.paired import Paired, gap_closed, ratio_of_averages, ratio_of_means
 from tracker.reports.sweep_axes import is_choice, ticks
+from tracker.scenario.overrides import split_address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,6 +80,11 @@ class Contest(NamedTuple):
     def where(self) -> str:
         """The world's values, e.g. "chain.alpha = 1e-4"."""
         return where(self.world)
+
+    @property
+    def all(self) -> list[Candidate]:
+        """The best and those it was compared with."""
+        return [self.best, *(other for other, _ in self.against)]
 
     @property
     def level(self) -> tuple[Candidate, ...]:
@@ -165,8 +171,8 @@ def errors_of(outcome: Outcome, name: str, metric: str = TRACKING) -> Array | No
 
 def _concerns(axis: Axis, keys: Any) -> bool:
     """Tell whether what is swept is a key of this sampler: samplers.NAME.skew, samplers.*.epsilon if it has one, samplers."""
-    parts = axis.address.split(".")
-    return len(parts) < 2 or parts[1] == keys.name or (parts[1] == "*" and hasattr(keys, parts[-1]))
+    parts = split_address(axis.address)
+    return len(parts) < 2 or parts[1] == keys.name or (parts[1] == "*" and parts[2] in type(keys).key_names())
 
 
 def worlds(sweep: Sweep) -> dict[World, list[Outcome]]:

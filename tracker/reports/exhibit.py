@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -12,10 +12,16 @@ Cell = str | float | None
 
 
 class Table(NamedTuple):
-    """Numbers in rows; None is shown as a dash."""
+    """Numbers in rows; None is shown as a dash.
+
+    best : the row to be seen first, if there is one
+    apart : how many rows at the end are set apart by a rule
+    """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    best: int | None = None
+    apart: int = 0
 
 
 @dataclass(frozen=True)
@@ -74,16 +80,71 @@ class Section(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A line of the verdict; ``mark`` is a word or two in front of it, ``tone`` is "good", "warn", "bad" or "plain"."""
+    """A line of the verdict.
+
+    mark : a word or two in front of it
+    answer : at most 25 words
+    tone : "good", "warn", "bad" or "plain"
+    more : sentences that are folded away
+    link : the key of the exhibit that shows it
+    """
 
     question: str
     mark: str
     answer: str
     tone: str = "plain"
+    more: tuple[str, ...] = ()
+    link: str = ""
+
+    @property
+    def in_full(self) -> str:
+        """The answer with what is folded away."""
+        return " ".join((self.answer, *self.more))
+
+
+class Checked(Protocol):
+    """A check as the box lists it."""
+
+    @property
+    def name(self) -> str:
+        """What was looked at."""
+
+    @property
+    def result(self) -> str:
+        """What was seen."""
+
+    @property
+    def fine(self) -> bool:
+        """Whether nothing is worth a warning."""
 
 
 class VerdictBox(NamedTuple):
-    """The box on top: warnings first, then the answers."""
+    """The box on top: the answers, then the warnings and the list of checks."""
 
     warnings: tuple[str, ...]
     answers: tuple[Answer, ...]
+    checks: tuple[Checked, ...] = ()
+
+
+class Toggle(NamedTuple):
+    """A sampler that can be dimmed in all figures of a page; ``colour`` is the place of its colour."""
+
+    name: str
+    colour: int
+
+
+class Outcome(NamedTuple):
+    """A claim of the scenario with what became of it: a word, its tone as in ``Answer``, and the numbers behind it."""
+
+    text: str
+    word: str
+    tone: str = "plain"
+    numbers: str = ""
+
+
+class Asked(NamedTuple):
+    """What the scenario is about: the claim, a sentence on the world, and the claims that can be judged."""
+
+    claim: str = ""
+    description: str = ""
+    outcomes: tuple[Outcome, ...] = ()

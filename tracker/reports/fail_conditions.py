@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tracker.reports.run_vs_run import Change
 
 COMPARISONS = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}
-_CONDITION = re.compile(r"\s*(\w+)\.([\w*-]+?)(?:\.(low|high))?\s*(>=|<=|>|<)\s*([-+.\deE]+)\s*")
+_CONDITION = re.compile(r"\s*(\w+)\.([\w.*-]+?)(?:\.(low|high))?\s*(>=|<=|>|<)\s*([-+.\deE]+)\s*")
 
 
 class Condition(NamedTuple):

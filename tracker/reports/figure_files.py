@@ -30,12 +30,13 @@ PAGE_COLOURS = {
     MUTED: "var(--muted)",
     RULE: "var(--rule)",
     PAPER: "var(--paper)",
-    **{colour: f"var(--sampler-{n})" for n, colour in enumerate(COLOURS)},
+    **{colour: f"var(--kind-{n})" for n, colour in enumerate(COLOURS)},
 }
 _COLOUR = re.compile("|".join(PAGE_COLOURS))
 _PROLOGUE = re.compile(r"\A.*?<svg[^>]*>", re.DOTALL)
 _METADATA = re.compile(r"<metadata>.*?</metadata>|<!--.*?-->", re.DOTALL)
-_GROUP = re.compile(r"<g id=\"[^\"]*\"")
+_GROUP = re.compile(r"<g id=\"(s\d+)?(?:\|([^\"]*))?[^\"]*\"([^>]*)>")
+_FONT = re.compile(r"font:\s*([\d.]+)px[^;\"]*|font-family:[^;\"]*;?")
 _NAME = re.compile(r"(id=\"|href=\"#|url\(#)([\w.-]+)")
 _PATH = re.compile(r" (?:d|x|y)=\"[^\"]*\"")
 _DIGITS = re.compile(r"(\d\.\d\d)\d+")
@@ -104,6 +105,19 @@ def _begins_with(path: Path, begins: bytes) -> bool:
         return False
 
 
+def _group(found: re.Match[str]) -> str:
+    """Names of groups go, but for the mark of a sampler, by which a page hides it, and what is told of it."""
+    sampler, told, rest = found.groups()
+    mark = f' class="{sampler}"' if sampler else ""
+    title = f"<title>{told}</title>" if told else ""
+    return f"<g{mark}{rest}>{title}"
+
+
+def _font(found: re.Match[str]) -> str:
+    """Letters have the page's font; small ones, which a page enlarges on a phone, are all of one size."""
+    return f"font-size: {found[1]}px" if found[1] else ""
+
+
 def inline_svg(figure: Figure, key: str, alt: str) -> str:
     """Return the figure as an SVG element of a page, described by ``alt``; ``key`` keeps the names of figures apart.
 
@@ -116,7 +130,8 @@ def inline_svg(figure: Figure, key: str, alt: str) -> str:
     box = re.search(r'viewBox="([^"]*)"', head[0])
     assert box is not None
     body = text[head.end() :].replace("</svg>", "")
-    body = _GROUP.sub("<g", _METADATA.sub("", body))
+    body = _GROUP.sub(_group, _METADATA.sub("", body))
+    body = _FONT.sub(_font, body)
     body = _NAME.sub(lambda found: f"{found[1]}{key}-{found[2]}", body)
     body = _PATH.sub(lambda found: _DIGITS.sub(r"\1", found[0]), body)
     body = _COLOUR.sub(lambda found: PAGE_COLOURS[found[0]], body)

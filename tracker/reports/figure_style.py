@@ -1,8 +1,7 @@
 """The look of figures: sizes, colours that follow the page, and one colour, line and marker for each sampler.
 
 Neutral colours are stand-ins: on the page they become the page's own (see ``figure_files``), so that figures are legible in
-dark and in light. Samplers take the colours of Okabe and Ito, which stay apart for colour-blind readers; black is left
-out because it would vanish on a dark page.
+dark and in light. Samplers take a colour by their kind; lines and markers differ too, for readers who do not tell colours.
 """
 
 from __future__ import annotations
@@ -14,9 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker.baseline_names import FROZEN, ORACLE
+from tracker.formatting import power_of_ten
+from tracker.scenario.registry import kind_places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
@@ -27,7 +28,11 @@ if TYPE_CHECKING:
 
 WIDTH = 4.7  # inches: a column of text; on a phone the letters are still readable
 INK, MUTED, RULE, PAPER = "#1f2328", "#57606a", "#d0d7de", "#ffffff"
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+# by the place of a kind in the table of samplers; each has a contrast of at least 3.5 on white
+COLOURS = (
+    "#0072b2", "#d55e00", "#00855f", "#b0578a", "#7a5cc0", "#2a8fc7", "#a87000", "#6b7a1c", "#c2344f", "#4b6a8a", "#8c5a2b",
+    "#0b8084", "#a3479b",
+)  # fmt: skip
 # unlike any sampler's, and apart for colour-blind readers
 MODES = ("#8a7fd0", "#9a8f2e", "#3fa796", "#b0506a", "#c9b458", "#5b6f1f", "#7fb2d9", "#a24a96")
 LONGEST_NAME, LONGEST_TITLE = 24, 40  # characters of a name at an axis, and of one that stands alone
@@ -72,7 +77,7 @@ SETTINGS: Any = {
     "lines.markersize": 4.5,
     "axes.unicode_minus": True,
     "axes.formatter.use_mathtext": False,
-    "svg.fonttype": "path",
+    "svg.fonttype": "none",
     "svg.hashsalt": "tracker",
     "pdf.fonttype": 42,
     "savefig.dpi": 200,
@@ -91,19 +96,24 @@ class Look(NamedTuple):
 OF_BASELINES = {FROZEN: Look(MUTED, (0, (1, 2)), "x"), ORACLE: Look(INK, (0, (6, 3)), "+")}
 
 
-def looks(names: Sequence[str]) -> dict[str, Look]:
-    """Return a look for each name: colour and line by place, so that a sampler looks the same in all figures."""
+def looks(names: Sequence[str], kinds: Mapping[str, str]) -> dict[str, Look]:
+    """Return a look for each name: the colour of its kind, the same on every page, and a line and marker of its own.
+
+    kinds : the kind of each sampler. Colours follow the table of samplers; kinds that it does not know come after it.
+    """
+    places = kind_places()
+    strangers = dict.fromkeys(kind for kind in kinds.values() if kind not in places)
+    places |= {kind: len(places) + n for n, kind in enumerate(strangers)}
     found: dict[str, Look] = {}
-    n = 0
+    met: dict[int, int] = {}
     for name in names:
         if name in OF_BASELINES:
             found[name] = OF_BASELINES[name]
             continue
-        # lines and markers shift by one with each round of colours: no two samplers look alike before 36
-        shifted = n + n // len(COLOURS)
-        line, marker = LINES[shifted % len(LINES)], MARKERS[shifted % len(MARKERS)]
-        found[name] = Look(COLOURS[n % len(COLOURS)], line, marker)
-        n += 1
+        colour = places.get(kinds.get(name, ""), 0) % len(COLOURS)
+        n = met[colour] = met.get(colour, -1) + 1  # how many of this colour came before
+        line, marker = LINES[(colour + n) % len(LINES)], MARKERS[(colour + n) % len(MARKERS)]
+        found[name] = Look(COLOURS[colour], line, marker)
     return found
 
 
@@ -241,7 +251,7 @@ def short(x: float) -> str:
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(x) >= size:
             return f"{x / size:g}{unit}"
-    return f"{x:g}"
+    return power_of_ten(x) if 0.0 < abs(x) < 1e-3 else f"{x:g}"
 
 
 def legend(figure: Figure, axes: Axes) -> None:

@@ -62,6 +62,11 @@ def forest(
                 ax.plot(np.clip([row.low, row.high], least, most), [n, n], color=look.color, linewidth=2.0)
             marker = "<" if row.estimate < least else ">" if row.estimate > most else look.marker
             ax.plot([np.clip(row.estimate, least, most)], [n], marker, color=look.color, clip_on=False)
+            if marker != look.marker and np.isfinite(row.estimate):  # off the axis: say by how much
+                side = 1.0 if marker == ">" else -1.0
+                words: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 8.0, "color": MUTED}
+                place = (float(np.clip(row.estimate, least, most)), n)
+                ax.annotate(f"{row.estimate:.2g}", place, (-7 * side, 0), ha="right" if side > 0 else "left", **words)
         if head:
             ax.text(1.01, n, row.note, color=INK, **right)
     if head:
@@ -71,12 +76,25 @@ def forest(
     ax.grid(visible=False, axis="y")
 
 
-def forest_of_ratios(
-    ax: Axes, rows: Sequence[Row], looks: Mapping[str, Look], head: str = "", least: float = 1.1
-) -> None:
-    """Draw ratios on a logarithmic axis around 1 that reaches at least from 1/``least`` to ``least``; one of 0 has no place."""
+def reach_of(rows: Sequence[Row], least: float) -> float:
+    """Return how far an axis of ratios must go from 1 to both sides to hold the rows."""
     ends = [end for row in rows for end in (row.low, row.high, row.estimate) if np.isfinite(end) and end > 0]
-    reach = min(WIDEST_RATIO_DRAWN, 1.1 * max([least, *ends, *(1.0 / end for end in ends)]))
+    return float(min(WIDEST_RATIO_DRAWN, 1.1 * max([least, *ends, *(1.0 / end for end in ends)])))
+
+
+def forest_of_ratios(
+    ax: Axes,
+    rows: Sequence[Row],
+    looks: Mapping[str, Look],
+    head: str = "",
+    least: float = 1.1,
+    reach: float | None = None,
+) -> None:
+    """Draw ratios on a logarithmic axis around 1 that reaches at least from 1/``least`` to ``least``; one of 0 has no place.
+
+    reach : how far the axis goes to both sides, where several plots share it; what lies beyond is drawn at the edge
+    """
+    reach = reach_of(rows, least) if reach is None else reach
     edge = reach**EDGE_OF_THE_REACH
     shown = [row if row.estimate > 0 else row._replace(estimate=np.nan) for row in rows]
     ax.set_xscale("log")

@@ -1,17 +1,18 @@
-"""Render sections of exhibits as one HTML file without script and without outside addresses."""
+"""Render sections of exhibits as one HTML file without outside addresses; the trial player is its only script."""
 
 from __future__ import annotations
 
 import math
+import re
 from errno import EEXIST, EISDIR
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from threadpoolctl import threadpool_limits
 
-from tracker.formatting import DASH, number
+from tracker.formatting import DASH, number, whole
 from tracker.regular_files import read_regular, stands_there
-from tracker.reports.exhibit import Cell, Exhibit, Listing, Omitted, Section, Shown, VerdictBox
+from tracker.reports.exhibit import Asked, Cell, Exhibit, Listing, Omitted, Section, Shown, Toggle, VerdictBox
 from tracker.reports.figure_files import inline_svg, write_figure
 from tracker.runs import atomic_files
 from tracker.runs.page_seals import has_seal, is_sealed, with_seal
@@ -24,14 +25,24 @@ if TYPE_CHECKING:
 
     from tracker.reports.exhibit import Item
     from tracker.reports.figure_files import Format
+    from tracker.reports.trial_player import Player
 
 
+_NUMBER = re.compile(r"[−\d–∞]|under |never |not known")
 LARGEST_PAGE = 200_000_000  # bytes
 # what every page of ours has in its head, also those from before pages were sealed
 OLD_HEAD = b"""<meta http-equiv="Content-Security-Policy" content="default-src 'none';"""
 
 
-def render(title: str, subtitle: str, sections: Sequence[Section], verdict: VerdictBox | None = None) -> str:
+def render(
+    title: str,
+    subtitle: str,
+    sections: Sequence[Section],
+    verdict: VerdictBox | None = None,
+    asked: Asked | None = None,
+    toggles: Sequence[Toggle] = (),
+    player: Player | None = None,
+) -> str:
     """Return the page.
 
     Parameters
@@ -42,8 +53,24 @@ def render(title: str, subtitle: str, sections: Sequence[Section], verdict: Verd
         In the order in which they are read; each exhibit is titled by its question.
     verdict : Verdict, optional
         The box on top.
+    asked : Asked, optional
+        What the page is to answer, under its title.
+    toggles : sequence of Toggle
+        The samplers that can be dimmed in all figures, in the order of their marks.
+    player : Player, optional
+        Trials to play; the only script of a page, allowed by its hash.
     """
-    return _template("page.html.j2").render(title=title, subtitle=subtitle, sections=sections, verdict=verdict)
+    shown = {item.key for section in sections for item in section.items if isinstance(item, Exhibit)}
+    return _template("page.html.j2").render(
+        title=title,
+        subtitle=subtitle,
+        sections=sections,
+        verdict=verdict,
+        asked=asked or Asked(),
+        shown_keys=shown,
+        toggles=toggles,
+        player=player,
+    )
 
 
 def write(path: Path, make: Callable[[], str]) -> None:
@@ -87,8 +114,7 @@ def cell_text(value: Cell) -> str:
         return DASH
     if isinstance(value, str):
         return value
-    whole = math.isfinite(value) and float(value).is_integer() and abs(value) < 1e7
-    return f"{int(value):d}".replace("-", "−") if whole else number(value, 4)
+    return whole(value) if math.isfinite(value) and float(value).is_integer() else number(value, 4)
 
 
 def _template(name: str) -> jinja2.Template:
@@ -102,9 +128,19 @@ def _template(name: str) -> jinja2.Template:
     # our own drawing: letters are outlines, and the only words in it, the description, are escaped
     environment.filters["drawn"] = lambda one: Markup(inline_svg(one.figure, one.key, one.alt))  # noqa: S704
     environment.tests.update(
-        exhibit=_is(Exhibit), omitted=_is(Omitted), table=_is(Shown), listing=_is(Listing), text=_is(str)
+        exhibit=_is(Exhibit),
+        omitted=_is(Omitted),
+        table=_is(Shown),
+        listing=_is(Listing),
+        text=_is(str),
+        words=_is_words,
     )
     return environment.from_string(resources.files("tracker.reports").joinpath(name).read_text(encoding="utf-8"))
+
+
+def _is_words(cell: Cell) -> bool:
+    """Tell words, which stand at the left, from numbers with signs and units, which stand at the right."""
+    return isinstance(cell, str) and not _NUMBER.match(cell)
 
 
 def _is(kind: type) -> Any:

@@ -12,6 +12,7 @@ from tracker.metrics.averages import half_width
 from tracker.reports.exhibit import Answer, Exhibit, Item, Omitted, Section, Shown, Table, VerdictBox
 from tracker.reports.figure_style import COLOURS, LINES, MARKERS, MUTED, figure, legend
 from tracker.reports.html_page import render, write
+from tracker.reports.passage_figure import passage_exhibit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +38,8 @@ QUESTIONS = {
 
 def section(verdict: Verdict, *, alone: bool = False) -> Section:
     """Return the part of a page that shows a verdict; ``alone``: on a page of its own, whose box has the verdicts already."""
-    items: tuple[Item, ...] = (error_exhibit(verdict), law_exhibit(verdict), regime_exhibit(verdict), _table(verdict))
+    figures = (error_exhibit, law_exhibit, passage_exhibit, regime_exhibit)
+    items: tuple[Item, ...] = (*(draw(verdict) for draw in figures), _table(verdict))
     items += _steps(verdict)
     heading = f"The limit of {verdict.sampler} as epsilon goes to 0"
     said = [str(each) for each in verdict.topics if not (alone and each.topic in IN_THE_BOX)]

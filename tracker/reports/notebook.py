@@ -63,7 +63,7 @@ def scenario_html(scenario: Scenario) -> str:
 def _chain(scenario: Scenario) -> str:
     if scenario.chain is not None:
         return f"alpha = {scenario.chain.alpha:g}, {len(scenario.modes)} modes"
-    return f"{len(scenario.schedule.switches)} scheduled modes" if scenario.schedule is not None else "one mode"
+    return f"{len(scenario.switches)} scheduled modes" if scenario.schedule is not None else "one mode"
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

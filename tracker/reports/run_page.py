@@ -5,30 +5,46 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from tracker.advice.ten_lines import ten_lines
+from tracker.advice.theory_of_run import theory_of
 from tracker.baseline_names import explained
-from tracker.formatting import DASH, average, counted, number, percent, plain
-from tracker.metrics.table import metrics_of
+from tracker.formatting import DASH, average, counted, number, percent, plain, plus_minus, whole
+from tracker.metrics.table import in_order_of_reading
 from tracker.reports import sampler_vs_sampler
-from tracker.reports.exhibit import Exhibit, Omitted, Section, Shown, Table
+from tracker.reports.exhibit import Exhibit, Item, Omitted, Section, Shown, Table, Toggle
 from tracker.reports.exhibits import (
     best_step,
     densities,
     diagnostics,
     dwells,
     error_over_time,
+    escape_times,
+    forecasts,
+    known_share,
+    landscape,
+    mode_belief,
     one_trial,
     provenance,
+    reconstruction,
     running_mean,
     skew_path,
     state_paths,
     switches,
     time_in_target,
+    world,
 )
+from tracker.reports.figure_style import COLOURS
 from tracker.reports.html_page import render, write, write_each
+from tracker.reports.judged_by import closed_gap, mean_of
+from tracker.reports.median_waits import median_wait
 from tracker.reports.own_best_step import own_steps
 from tracker.reports.run_view import View
 from tracker.reports.step_notes import evaluations, over_limit, with_steps
-from tracker.reports.verdict_box import closed_gap, verdict
+from tracker.reports.trial_player import player_of
+from tracker.reports.verdict_box import verdict, which_sampler
+from tracker.reports.what_was_asked import asked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,9 +56,14 @@ if TYPE_CHECKING:
 
 # The order of the page. A part answers one question of the box on top.
 PARTS = (
-    ("Did it track?", (one_trial, error_over_time, running_mean, switches, time_in_target)),
+    ("What was asked?", (world,)),
+    (
+        "Did it track?",
+        (landscape, one_trial, mode_belief, forecasts, error_over_time, running_mean, switches, time_in_target),
+    ),
     ("Which sampler?", (sampler_vs_sampler,)),
-    ("Does it agree with theory?", (densities, dwells, best_step)),
+    ("What could be known?", (known_share,)),
+    ("Does it agree with theory?", (densities, reconstruction, dwells, best_step)),
 )
 
 
@@ -50,8 +71,17 @@ def report(run: Run) -> str:
     """Return the page of a run."""
     view = View(run)
     health = diagnostics.health(view)
-    parts = [Section("", (), (overview(view),)), *sections(view, health), provenance.section(view)]
-    return render(view.scenario.name, subtitle(view), parts, verdict(view, health))
+    notes = tuple(f"{note[:1].upper()}{note[1:]}." for note in run.summary.get("notes", ()))
+    parts = [Section("", notes, (overview(view),)), *sections(view, health), provenance.section(view)]
+    question = asked(view.scenario, run.summary.get("claims", ()))
+    return render(
+        view.scenario.name, subtitle(view), parts, verdict(view, health), question, toggles(view), player_of(view)
+    )
+
+
+def toggles(view: View) -> list[Toggle]:
+    """Return the samplers that a reader can dim."""
+    return [Toggle(name, COLOURS.index(view.looks[name].color)) for name in view.samplers]
 
 
 def sections(view: View, health: dict[str, Health]) -> list[Section]:
@@ -63,11 +93,21 @@ def sections(view: View, health: dict[str, Health]) -> list[Section]:
         diagnostics.exhibit(view, health),
     ]
     own = own_steps(view)
-    beside = {"Which sampler?": (own,) if own is not None else ()}
+    beside: dict[str, tuple[Item, ...]] = {
+        "Which sampler?": (own,) if own is not None else (),
+        "What could be known?": (advised(view),),
+        "Does it agree with theory?": (waits,) if (waits := escape_times.shown(view)) is not None else (),
+    }
     return [
         Section(heading, (), (*(with_steps(item, view) for item in items), *beside.get(heading, ())))
         for heading, items in drawn.items()
     ]
+
+
+def advised(view: View) -> Shown:
+    """Return what ``tracker advise`` says, as a table."""
+    caption = "What tracker advise says of this scenario. Each answer is exact, asymptotic, measured by this run, or not known."
+    return Shown(caption, Table(("question", "answer"), tuple(ten_lines(view.theory["advice"]))))
 
 
 def exhibits(run: Run) -> list[Exhibit | Omitted]:
@@ -78,7 +118,8 @@ def exhibits(run: Run) -> list[Exhibit | Omitted]:
 
 
 def write_run_page(run: Run, path: Path) -> None:
-    """Write the page of a run."""
+    """Write the page of a run; what theory says of it is solved before, if it was not kept."""
+    theory_of(run)
     write(path, lambda: report(run))
 
 
@@ -88,38 +129,106 @@ def write_figures(run: Run, folder: Path, kind: Format) -> list[Path]:
 
 
 def subtitle(view: View) -> str:
-    """Return what is claimed and what was run, a line each."""
+    """Return what was run."""
     about = view.scenario
     modes = counted(len(about.modes), "mode")
-    line = f"{counted(view.trials, 'trial')} × {about.steps} steps, {modes}, N = {about.dimension}, seed {about.seed}"
-    claim = f"Claim: {about.claim}" if about.claim else ""
-    return "\n".join(filter(None, (claim, about.description, line)))
+    return f"{counted(view.trials, 'trial')} × {whole(about.steps)} steps, {modes}, N = {about.dimension}, seed {about.seed}"
 
 
 def overview(view: View) -> Shown:
-    """Return the table on top: a column for each metric that a page shows, the gap closed beside the first."""
-    first, *others = [metric for metric in metrics_of(view.measured) if "page" in metric.shown]
+    """Return the table on top: the score of the verdict first, a column for each metric that a page shows, the best row first."""
+    first, *others = in_order_of_reading(view.measured)
+    columns = ["sampler", *_score_heads(view, first), *(head for metric in others for head in _heads(metric))]
     rows = []
-    for name in view.names:
+    for name in _ranked(view):
         row, step = view.summary[name], view.epsilons.get(name)
-        rows.append((
-            name, plain(step) if step is not None else None,
-            over_limit(view.steps_over_limits.get(name)) if step is not None else None,
-            evaluations(row["evaluations"]), _cell(first, row), percent(closed_gap(view, name).estimate),
-            *(_cell(metric, row) for metric in others), row["diverged"],
-        ))  # fmt: skip
-    heads = (first.head, "gap closed", *(metric.head for metric in others))
-    columns = ("sampler", "ε", "ε / its limit", "a step evaluates", *heads, "diverged")
-    caption = (
-        "Averages over time and trials, ± standard errors over trials; recovery is the median number of steps from a switch that "
-        "led out of the target to the target. The limit of a step ε is the largest that is mean-square stable in each mode alone."
-    )
-    return Shown(caption + explained(view.names), Table(columns, tuple(rows)))
+        cells = [*_score_cells(view, first, name), *(cell for metric in others for cell in _cells(metric, row))]
+        limit = over_limit(view.steps_over_limits.get(name)) if step is not None else None
+        rows.append(
+            (
+                name,
+                *cells,
+                plain(step) if step is not None else None,
+                limit,
+                evaluations(row["evaluations"]),
+                whole(row["diverged"]),
+            )
+        )
+    columns += ["ε", "ε / its limit", "a step evaluates", "diverged"]
+    table = Table(tuple(columns), tuple(rows), _best_row(view), _baselines(view))
+    return Shown(_about_the_columns(view) + explained(view.names), table)
 
 
-def _cell(metric: Metric, row: Mapping[str, Any]) -> str:
-    """Return what a summary says of a metric: a median for a time, per cent for a share."""
+def _ranked(view: View) -> list[str]:
+    """The samplers from the best to the worst by the score, then the baselines."""
+    sign = 1.0 if view.score.smaller_is_better else -1.0
+    means = {name: sign * mean_of(view, name) for name in view.samplers}
+    order = sorted(view.samplers, key=lambda name: (np.isnan(means[name]), means[name]))
+    return [*order, *(name for name in view.names if name not in view.samplers)]
+
+
+def _best_row(view: View) -> int | None:
+    """The row of the sampler that the verdict names, if it is told from all others."""
+    answer = which_sampler(view)
+    return _ranked(view).index(answer.mark) if answer.mark in view.samplers and answer.tone == "good" else None
+
+
+def _baselines(view: View) -> int:
+    return len(view.names) - len(view.samplers)
+
+
+def _score_heads(view: View, first: Metric) -> tuple[str, ...]:
+    if view.asks_for_law and view.law is not None:
+        return ("W1 to the law", "error of the mean", "draws per 1,000 gradients", *_heads(first))
+    return (*_heads(first), "gap closed") if view.switches else _heads(first)
+
+
+def _score_cells(view: View, first: Metric, name: str) -> tuple[str, ...]:
+    own = tuple(_cells(first, view.summary[name]))
+    if not view.asks_for_law or view.law is None:
+        return (*own, percent(closed_gap(view, name).estimate)) if view.switches else own
+    found, n = view.law.distances.get(name), view.index(name)
+    if found is None:
+        return (DASH, DASH, DASH, *own)
+    gradients = view.evaluations[n] * view.scenario.record_every * len(view.recorded) * view.lasting(name)
+    draws = number(1000.0 * found.draws / gradients, 2) if gradients > 0 else DASH
+    return (number(found.w1), plus_minus(*view.law.mean_error(n)), draws, *own)
+
+
+def _heads(metric: Metric) -> tuple[str, ...]:
+    if "page" not in metric.shown:
+        return ()
+    return ("already there", "the others: median wait") if metric.kind == "time" else (metric.head,)
+
+
+def _cells(metric: Metric, row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what a summary says of a metric: of a time the share of switches without a wait, and the median of the others."""
     entry = row.get(metric.key) or {}
+    if "page" not in metric.shown:
+        return ()
     if metric.kind == "time":
-        return number(entry.get("median"))
-    return percent(entry.get("mean")) if metric.unit == "share" else average(entry) if entry else DASH
+        return percent(entry.get("already")), median_wait(entry)
+    return (percent(entry.get("mean")) if metric.unit == "share" else average(entry) if entry else DASH,)
+
+
+def _about_the_columns(view: View) -> str:
+    text = "Averages over time and trials, ± standard errors over trials, the best sampler first."
+    if view.switches and view.has_targets:
+        text += (
+            " Already there: the share of switches at which it stood inside the new target, so that there was nothing to wait for. "
+            "Median wait: steps from the other switches to the first one inside the target."
+        )
+    text += " The limit of a step ε is the largest that is mean-square stable in each mode alone."
+    chain = view.scenario.chain
+    if chain is not None and view.run.summary["chain"]["dwell"]:
+        visits = [dwell["expected"] for dwell in view.run.summary["chain"]["dwell"] if dwell["expected"]]
+        if visits:
+            mean = float(np.mean(visits))
+            text += f" A mean visit to a mode lasts {whole(mean)} steps, {times_of(view, mean)}."
+    return text
+
+
+def times_of(view: View, steps: float) -> str:
+    """Return how long so many steps are in time units, k epsilon; for several steps from the least to the largest."""
+    ends = sorted({steps * epsilon for epsilon in (min(view.epsilons.values()), max(view.epsilons.values()))})
+    return f"{' to '.join(number(end) for end in ends)} time units"

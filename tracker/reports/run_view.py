@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tracker.advice.theory_of_run import theory_of
 from tracker.baseline_names import BASELINES
 from tracker.engine.bins import AGE_BITS, bin_edges
 from tracker.formatting import counted, listed
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
     from tracker.array_types import Array, Booleans, Integers
     from tracker.limits import OutOfScope
     from tracker.metrics.measured_run import MeasuredRun
+    from tracker.reports.cost_plane import Plane
     from tracker.reports.exhibits.best_step import Theory
+    from tracker.reports.judged_by import Score
+    from tracker.reports.law_found import LawFound
     from tracker.runs import Run
     from tracker.scenario import Mode, Scenario
 
@@ -68,7 +72,11 @@ class View:
     @cached_property
     def looks(self) -> dict[str, Look]:
         """How each sampler is drawn."""
-        return looks(self.names)
+        return looks(self.names, {keys.name: keys.kind for keys in self.scenario.samplers})
+
+    def gid(self, name: str) -> str:
+        """The mark of a sampler in a drawing, by which a page shows and hides it; nothing for a baseline."""
+        return f"s{self.samplers.index(name)}" if name in self.samplers else ""
 
     @cached_property
     def summary(self) -> dict[str, dict[str, Any]]:
@@ -150,6 +158,11 @@ class View:
 
         return theories(self)
 
+    @cached_property
+    def theory(self) -> dict[str, Any]:
+        """What theory says for the page, as it was solved before: rungs, split, stability, regime, escape, advice."""
+        return theory_of(self.run)
+
     # --- metrics
 
     @property
@@ -164,6 +177,35 @@ class View:
     def values(self, key: str) -> Array:
         """The values of a metric that is a mean, one for each trial and sampler, shape (T, S)."""
         return trial_values(METRICS[key], self.measured)
+
+    @property
+    def asks_for_law(self) -> bool:
+        """Whether there is nothing to track: with one mode the question is whether its law was found."""
+        return len(self.modes) == 1
+
+    @cached_property
+    def law(self) -> LawFound | None:
+        """How near the samplers of a run with one mode came to its law; None where that is not known."""
+        from tracker.reports.law_found import law_found
+
+        try:
+            return law_found(self) if self.asks_for_law else None
+        except ValueError:
+            return None
+
+    @cached_property
+    def plane(self) -> Plane:
+        """Where landscapes are drawn."""
+        from tracker.reports.cost_plane import plane_of
+
+        return plane_of(self)
+
+    @cached_property
+    def score(self) -> Score:
+        """What the samplers are ranked by."""
+        from tracker.reports.judged_by import score_of
+
+        return score_of(self)
 
     @cached_property
     def tracking_error(self) -> Array:
@@ -190,13 +232,27 @@ class View:
         return bin_edges(self.scenario.steps, AGE_BITS)
 
     @cached_property
+    def shift(self) -> Array:
+        """Where a drift has moved the landscapes, shape (T, records, N); zeros where there is none, (1, 1, N)."""
+        return np.asarray(self.arrays.get("shift", np.zeros((1, 1, self.scenario.dimension))))
+
+    def seen(self, n: int) -> Array:
+        """Return the recorded theta of sampler ``n`` as the costs see it, relative to the drift, shape (T, records, N)."""
+        return np.asarray(self.arrays["theta"][:, n] - self.shift)
+
+    @cached_property
     def coordinate(self) -> int:
         """The coordinate to show: where the minimisers of the modes are furthest apart, or the iterates spread most."""
         points = np.concatenate([mode.minimisers for mode in self.modes])
         spread = np.ptp(points, axis=0)
         if len(self.modes) == 1 or not spread.any():
-            covariance = np.array(self.run.summary["samplers"][0]["covariance"], dtype=float)
-            spread = np.nan_to_num(np.diag(covariance))
+            final = self.run.arrays["final"][:, 0]
+            variance = self.run.summary["samplers"][0]["covariance"]
+            if variance is None:  # not measured: over trials
+                spread = np.nan_to_num(final.var(axis=0))
+            else:
+                covariance = np.array(variance, dtype=float)
+                spread = np.nan_to_num(np.diag(covariance) if covariance.ndim == 2 else covariance)
         return int(np.argmax(spread))
 
     @property

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker.baseline_names import BASELINES, ORACLE
-from tracker.formatting import counted, interval, listed, number, plain
+from tracker.formatting import counted, interval, listed, number, plain, whole
 from tracker.metrics.averages import FEWEST_TRIALS
 from tracker.metrics.estimates import averages, paired_comparison, trials_alike
 from tracker.metrics.paired import Comparison, Paired
@@ -18,6 +18,7 @@ from tracker.reports.forest_plot import forest, forest_of_ratios, paired_row
 from tracker.reports.html_page import render
 from tracker.reports.run_view import View
 from tracker.reports.step_notes import evaluations, over_limit, steps_of_both
+from tracker.reports.what_differs import comparison_box
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,6 +101,8 @@ def compare(first: Run, second: Run) -> list[Change]:
             before, after = (
                 found[view.index(name)].mean for found, view in zip(means[metric.key], (one, two), strict=True)
             )
+            if metric.optional and np.isnan(before) and np.isnan(after):  # of what raises no alarms there is no delay
+                continue
             changes.append(Change(name, metric.key, before, after, *_pairs(metric, one, two, name), *lost))
     return changes
 
@@ -128,7 +131,10 @@ def page(first: Run, second: Run, changes: Sequence[Change]) -> str:
     title = f"{names[id(second)]} against {names[id(first)]}"
     subtitle = f"{len(first.arrays['trial'])} paired trials × {first.scenario.steps} steps, seed {first.scenario.seed}"
     return render(
-        title, subtitle, [Section("", (), (steps_table(first, second), _exhibit(changes, View(first), View(second))))]
+        title,
+        subtitle,
+        [Section("", (), (steps_table(first, second), _exhibit(changes, View(first), View(second))))],
+        comparison_box(first, second, changes),
     )
 
 
@@ -191,7 +197,7 @@ def _exhibit(changes: Sequence[Change], view: View, second: View) -> Exhibit:
             shown = [c for c in changes if c.quantity == metric.key and c.sampler in names]
             forest_of_ratios(left, [paired_row(c.sampler, c.ratio) for c in shown], view.looks)
             _differences(right, view, shown)
-            left.set_title(metric.title)
+            left.set_title(_name(metric, view.horizon))
         axes[-1, 0].set_xlabel("ratio: second / first")
         axes[-1, 1].set_xlabel("difference: second − first")
     alt = (
@@ -200,6 +206,11 @@ def _exhibit(changes: Sequence[Change], view: View, second: View) -> Exhibit:
     )
     caption = f"{_caption(changes)} {steps_line(view.run, second.run)}"
     return Exhibit("changes", "What changed from the first run to the second?", caption, alt, fig, _table(changes))
+
+
+def _name(metric: Metric, horizon: int) -> str:
+    """A time is told by its mean, which counts up to the horizon: the median has another name."""
+    return f"mean {metric.title}, up to {whole(horizon)} steps" if metric.kind == "time" else metric.title
 
 
 def _shown(changes: Sequence[Change]) -> list[Metric]:
@@ -258,7 +269,7 @@ def _table(changes: Sequence[Change]) -> Table:
     )  # fmt: skip
     rows = tuple(
         (
-            c.sampler, METRICS[c.quantity].title, c.first, c.second, c.ratio.estimate, c.ratio.low, c.ratio.high,
+            c.sampler, METRICS[c.quantity].label, c.first, c.second, c.ratio.estimate, c.ratio.low, c.ratio.high,
             c.difference.estimate, c.difference.low, c.difference.high, c.difference.wins, c.difference.trials,
             c.first_diverged, c.second_diverged,
         )

@@ -13,14 +13,15 @@ from tracker.metrics.estimates import paired_comparison, trial_waits
 from tracker.metrics.table import metrics_of
 from tracker.reports.best_of_sweep import confidence_of_best
 from tracker.reports.exhibit import Exhibit, Omitted, Table
-from tracker.reports.figure_style import figure, shorten
-from tracker.reports.forest_plot import forest_of_ratios, paired_row
+from tracker.reports.figure_style import MODES, figure, shorten
+from tracker.reports.forest_plot import forest_of_ratios, paired_row, reach_of
 from tracker.reports.step_notes import at_steps, choice_note, per_gradient
 
 if TYPE_CHECKING:
     from tracker.metrics.estimates import Contender
     from tracker.metrics.paired import Paired
     from tracker.metrics.table import Metric
+    from tracker.reports.forest_plot import Row
     from tracker.reports.run_view import View
 
 KEY, QUESTION = "comparison", "Which sampler is better, on the same trials?"
@@ -76,9 +77,14 @@ def exhibit(view: View) -> Exhibit | Omitted:
     drawn = [name for name in others if name != ORACLE]
     with figure(height=0.45 + len(compared) * (0.42 + 0.19 * len(drawn))) as fig:
         axes = np.atleast_1d(fig.subplots(len(compared), 1))
-        for ax, (quantity, found) in zip(axes, compared, strict=True):
-            rows = [paired_row(name, found[name]) for name in drawn if found[name].trials]
-            forest_of_ratios(ax, rows, view.looks, "wins", 1.5)
+        plots = [
+            _sorted([paired_row(name, found[name]) for name in drawn if found[name].trials]) for _, found in compared
+        ]
+        own = [row for rows in plots for row in rows if row.name not in BASELINES]
+        reach = reach_of(own, 1.5) if own else None  # one axis for all, and baselines do not stretch it
+        for ax, (quantity, _), rows in zip(axes, compared, plots, strict=True):
+            forest_of_ratios(ax, rows, view.looks, "wins", 1.5, reach)
+            ax.axvspan(1e-9, 1.0, color=MODES[2], alpha=0.06, linewidth=0)  # the better side
             ax.set_title(quantity.title)
         axes[-1].set_xlabel(f"ratio to {shorten(view.names)[view.index(reference)]} (left of 1 is better)")
     caption = _caption(view, reference, others, compared)
@@ -89,6 +95,11 @@ def exhibit(view: View) -> Exhibit | Omitted:
     caption += f" Not drawn, as all their trials diverged: {listed(lost)}." if lost else ""
     alt = f"Forest plot: ratios of {len(drawn)} samplers to {reference} with 95 % intervals, for {len(compared)} quantities."
     return Exhibit(KEY, QUESTION, caption, alt, fig, _table(reference, compared))
+
+
+def _sorted(rows: list[Row]) -> list[Row]:
+    """The best first; baselines, and what has no ratio, last."""
+    return sorted(rows, key=lambda row: (row.name in BASELINES, np.isnan(row.estimate), row.estimate))
 
 
 def reference_of(view: View) -> str:

@@ -15,6 +15,8 @@ from tracker.reports.step_notes import at_steps
 from tracker.reports.sweep_axes import is_choice, is_geometric, positions, ticks
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import xarray
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -40,6 +42,7 @@ class SweepPicture(NamedTuple):
     metric: str
     held: str
     samplers: tuple[str, ...]
+    kinds: Mapping[str, str]
 
     @property
     def title(self) -> str:
@@ -86,7 +89,8 @@ def picture_of(sweep: Sweep, metric: str) -> SweepPicture:
     shown = [name for name in names if len(chosen) == 1 or name not in BASELINES]
     # the oracle's error is zero by definition: a line along the axis tells nothing
     shown = [name for name in shown if name not in BASELINES or np.nan_to_num(data[metric].sel(sampler=name)).any()]
-    return SweepPicture(data, tuple(chosen), metric, held, tuple(shown))
+    kinds = {keys.name: keys.kind for keys in sweep.scenario.samplers}
+    return SweepPicture(data, tuple(chosen), metric, held, tuple(shown), kinds)
 
 
 # --- one axis
@@ -98,7 +102,7 @@ def _lines(drawn: SweepPicture) -> Figure:
     order = np.argsort(x)
     with figure(WIDTH, 3.4) as picture:
         ax = picture.add_subplot()
-        for name, look in looks(drawn.samplers).items():
+        for name, look in looks(drawn.samplers, drawn.kinds).items():
             values = drawn.values(name)
             whole = np.isfinite(values)
             baseline = name in BASELINES

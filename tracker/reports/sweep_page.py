@@ -19,6 +19,7 @@ from tracker.reports.sweep_figures import sweep_exhibit
 from tracker.reports.sweep_theory import METRIC, with_theory
 from tracker.reports.sweep_verdict import sweep_verdict
 from tracker.reports.tuning import best_steps, cells, columns, exact_best
+from tracker.reports.what_was_asked import asked_at_points
 from tracker.runs.file_names import SWEEP_MANIFEST
 
 if TYPE_CHECKING:
@@ -47,7 +48,9 @@ def sweep_report(sweep: Sweep) -> str:
         Section("How does it depend on what is swept?", (), tuple(sweep_exhibits(sweep))),
         provenance(sweep),
     ]
-    return render(sweep.scenario.name, subtitle(sweep), parts, sweep_verdict(sweep, found))
+    judged = [one.summary.get("claims", ()) for one in sweep.outcomes if one.summary is not None]
+    question = asked_at_points(sweep.scenario, judged)
+    return render(sweep.scenario.name, subtitle(sweep), parts, sweep_verdict(sweep, found), question)
 
 
 def write_sweep_page(sweep: Sweep, path: Path) -> None:
@@ -61,14 +64,13 @@ def write_sweep_figures(sweep: Sweep, folder: Path, kind: Format) -> list[Path]:
 
 
 def subtitle(sweep: Sweep) -> str:
-    """Return what was run, in two lines."""
+    """Return what was run."""
     about = sweep.scenario
     axes = " × ".join(f"{axis.address} ({counted(len(axis.values), 'value')})" for axis in sweep.axes)
     swept = {axis.address for axis in sweep.axes}
     facts = {"trials": counted(about.trials, "trial"), "steps": f"{about.steps} steps", "seed": f"seed {about.seed}"}
     line = f"{counted(len(sweep.outcomes), 'point')}: {axes}"
-    line = ", ".join([line, *(fact for key, fact in facts.items() if key not in swept)])
-    return f"{about.description}\n{line}" if about.description else line
+    return ", ".join([line, *(fact for key, fact in facts.items() if key not in swept)])
 
 
 # --- tables

@@ -2,40 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.baseline_names import BASELINES
-from tracker.formatting import counted, interval, listed, number, percent, plain
-from tracker.metrics.multiple_tests import family
-from tracker.reports.best_of_sweep import rows_of
+from tracker.formatting import (
+    counted,
+    few,
+    interval,
+    number,
+    percent,
+    percent_with_interval,
+    plain,
+)  # fmt: skip
+from tracker.reports.checks import trust
+from tracker.reports.checks_of_sweep import in_worlds, sweep_checks
 from tracker.reports.exhibit import Answer, VerdictBox
-from tracker.reports.exhibits.dwells import SUSPICIOUS_P_VALUE
 from tracker.reports.step_notes import at_steps
 from tracker.reports.tuning import tunes
-from tracker.reports.verdict_box import FEW_SWITCHES, FEW_TRIALS, MOSTLY_CENSORED, SHARE_THAT_COUNTS_AS_TRACKING, trust
+from tracker.reports.verdict_box import SHARE_THAT_COUNTS_AS_TRACKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from tracker.reports.best_of_sweep import Candidate, Contest
-    from tracker.runs.sweep_result import Outcome, Sweep
+    from tracker.runs.sweep_result import Sweep
 
+MOST_IN_A_FOLD = 40  # settings
 MOST_NAMED = 6  # worlds, points or samplers in one sentence
 NOTHING = "no point came to an end without divergence."
-WRONG_WITH_VISITS = {  # a p-value of a mode in a summary, and what is wrong where it is small
-    "rate_p_value": "a mode is not left as often as alpha and Q say",
-    "p_value": "the visits to a mode do not look geometric",
-}
-FINE = "No point failed or diverged, and no check of the trials and the chain found anything."
 
 
 def sweep_verdict(sweep: Sweep, found: Sequence[Contest]) -> VerdictBox:
     """Return the warnings and the answers; ``found`` is what ``contests`` made of the sweep."""
-    warnings = tuple(_warnings(sweep))
-    answers = [which_sampler(found), which_setting(found), did_it_track(found), trust(warnings, FINE)]
-    return VerdictBox(warnings, tuple(answer for answer in answers if answer is not None))
+    made = sweep_checks(sweep, found)
+    warnings = tuple(warning for check in made for warning in check.warnings)
+    answers = [which_sampler(found), which_setting(found), did_it_track(found), trust(made)]
+    return VerdictBox(warnings, tuple(answer for answer in answers if answer is not None), made)
 
 
 def which_sampler(found: Sequence[Contest]) -> Answer:
@@ -43,7 +46,7 @@ def which_sampler(found: Sequence[Contest]) -> Answer:
     question = "Which sampler?"
     if not found:
         return Answer(question, "none", NOTHING, "bad")
-    if len({candidate.sampler for contest in found for candidate in _all(contest)}) == 1:
+    if len({candidate.sampler for contest in found for candidate in contest.all}) == 1:
         return Answer(question, found[0].best.sampler, "the only one that came to an end in this sweep.")
     decided: dict[str, list[Contest]] = {}
     for contest in found:
@@ -52,12 +55,12 @@ def which_sampler(found: Sequence[Contest]) -> Answer:
     parts = [part for name, won in decided.items() for part in _won(name, won, found)]
     if level:
         rivals = list(dict.fromkeys(name for contest in level for name in contest.samplers))
-        parts.append(f"the trials do not tell {listed(rivals)} apart {_at(level, found)}")
-    apart = "" if level else " The trials tell the best from every other sampler."
-    facts = f"{'; '.join(parts)}.{apart}{_example(found)} {_steps(found)}"
+        parts.append(f"{few(rivals, 'sampler')} are not told apart {_at(level, found)}")
+    more = tuple(filter(None, (_example(found), _steps(found))))
+    text = "; ".join(parts) + "."
     if level:
-        return Answer(question, "undecided" if not decided else "partly decided", facts, "warn")
-    return Answer(question, next(iter(decided)) if len(decided) == 1 else "it depends", facts, "good")
+        return Answer(question, "undecided" if not decided else "partly decided", text, "warn", more)
+    return Answer(question, next(iter(decided)) if len(decided) == 1 else "it depends", text, "good", more)
 
 
 def _steps(found: Sequence[Contest]) -> str:
@@ -65,8 +68,8 @@ def _steps(found: Sequence[Contest]) -> str:
     steps: dict[str, list[float]] = {}
     tried: set[str] = set()
     for contest in found:
-        for name in dict.fromkeys(candidate.sampler for candidate in _all(contest)):
-            own = [candidate for candidate in _all(contest) if candidate.sampler == name]
+        for name in dict.fromkeys(candidate.sampler for candidate in contest.all):
+            own = [candidate for candidate in contest.all if candidate.sampler == name]
             steps.setdefault(name, []).append(min(own, key=lambda one: one.error.mean).epsilon)
             tried.update(name for one in own if any(tunes(axis) for axis, _ in one.places))
     if not tried and all(len(set(some)) == 1 for some in steps.values()):
@@ -83,31 +86,30 @@ def _range(steps: Sequence[float]) -> str:
 
 def _won(name: str, won: Sequence[Contest], found: Sequence[Contest]) -> Iterator[str]:
     """Tell where a sampler is the best, and where only because no other one came to an end."""
-    alone = [contest for contest in won if all(other.sampler == name for other in _all(contest))]
+    alone = [contest for contest in won if all(other.sampler == name for other in contest.all)]
     raced = [contest for contest in won if contest not in alone]
     if raced:
-        yield f"{name} has the smallest tracking error {_at(raced, found)}"
+        yield f"{name} has the smallest error {_at(raced, found)}"
     if alone:
         yield f"only {name} came to an end without divergence {_at(alone, found)}"
-
-
-def _all(contest: Contest) -> list[Candidate]:
-    return [contest.best, *(other for other, _ in contest.against)]
 
 
 def which_setting(found: Sequence[Contest]) -> Answer | None:
     """Name the best setting of each world; nothing where no key of the samplers is swept."""
     question = "Which setting?"
-    if not any(len({other.setting for other in _all(contest)}) > 1 for contest in found):
+    if not any(len({other.setting for other in contest.all}) > 1 for contest in found):
         return None
     decided = [contest for contest in found if not contest.level]
-    shown = [f"{_of(contest)}{_count(contest)}" for contest in found[:MOST_NAMED]]
-    more = f"; the other {len(found) - MOST_NAMED} are in the table" if len(found) > MOST_NAMED else ""
-    facts = f"Smallest tracking error: {'; '.join(shown)}{more}.{_edges(found)}"
+    shown = tuple(f"{_of(contest)}{_count(contest)}." for contest in found[:MOST_IN_A_FOLD])
+    named = found[0] if len(found) == 1 else None
+    text = f"Smallest error: {_of(named)}{_count(named)}." if named is not None else (
+        f"The best of {counted(len(found), 'world')} stand in the table; {len(decided)} of them are told from all others."
+    )  # fmt: skip
     if len(decided) == len(found):
-        return Answer(question, "decided", facts, "good")
-    mark = "undecided" if not decided else f"decided in {len(decided)} of {len(found)}"
-    return Answer(question, mark, facts, "warn")
+        return Answer(question, "decided", text, "good", shown)
+    return Answer(
+        question, "undecided" if not decided else f"decided in {len(decided)} of {len(found)}", text, "warn", shown
+    )
 
 
 def _of(contest: Contest) -> str:
@@ -118,27 +120,6 @@ def _count(contest: Contest) -> str:
     return f" (not told from {counted(len(contest.level), 'other')})" if contest.level else ""
 
 
-def _edges(found: Sequence[Contest]) -> str:
-    """Say so where the best value is the last one that was tried: beyond it may be a better one."""
-    at: dict[str, int] = {}
-    for contest in found:
-        for axis, n in contest.best.places:
-            numbers = axis.numbers
-            if numbers is not None and numbers.size > 2 and numbers[n] in (numbers.min(), numbers.max()):
-                at[axis.address] = at.get(axis.address, 0) + 1
-    lines = [f"the best {address} stands at an end of what was tried {_in(n, found)}" for address, n in at.items()]
-    return f" Note: {listed(lines)}: a better one may lie beyond." if lines else ""
-
-
-def _in(count: int, found: Sequence[Contest]) -> str:
-    """Tell in how many worlds."""
-    if len(found) == 1:
-        return "here"
-    share = f"all {count}" if count == len(found) else f"{count} of {len(found)}"
-    axes = [axis.address for axis, _ in found[0].world]
-    return f"for {share} values of {axes[0]}" if len(axes) == 1 else f"in {share} worlds"
-
-
 def _at(some: Sequence[Contest], found: Sequence[Contest]) -> str:
     """Name the worlds of ``some``."""
     if len(found) == 1:
@@ -147,7 +128,7 @@ def _at(some: Sequence[Contest], found: Sequence[Contest]) -> str:
     if len(found[0].world) == 1:  # the key once, then its values
         values = [values[0], *(value.partition(" = ")[2] for value in values[1:])]
     if len(some) == len(found) or len(some) > MOST_NAMED:
-        return _in(len(some), found)
+        return in_worlds(len(some), found)
     return f"for {(', ' if len(found[0].world) == 1 else '; ').join(values)}"
 
 
@@ -177,22 +158,24 @@ def did_it_track(found: Sequence[Contest]) -> Answer | None:
     if not known:
         return None
     low, high = min(known, key=lambda one: one[1].estimate), max(known, key=lambda one: one[1].estimate)
-    ends = [low] if low is high else [low, high]
-    where = len(ends) == 2 or len(known) == 1
-    share = " to ".join(
-        f"{percent(gap.estimate)}{_for(contest) if where else ''} with {_named(contest.best)} (95 % interval {percent(gap.low)} to {percent(gap.high)})"
-        for contest, gap in ends
+    more = tuple(
+        f"{_named(contest.best)}{_for(contest)}: {percent_with_interval(gap.estimate, gap.low, gap.high)} of the way."
+        for contest, gap in ([low] if low is high else [low, high])
+        if np.isfinite(gap.low)
     )
-    facts = f"Of the gap between standing still and knowing the mode the best closes {'from ' * (len(ends) - 1)}{share}"
     among = found[0].candidates
-    facts += (
-        f", {'intervals' if len(ends) > 1 else 'interval'} widened for the choice among {among}" if among > 1 else ""
-    )
+    more += (f"Intervals hold 95 %{f', widened for the choice among {among}' if among > 1 else ''}.",)
     most, some = (sum(gap.low > least for _, gap in known) for least in (SHARE_THAT_COUNTS_AS_TRACKING, 0.0))
+    worlds = [contest for contest, _ in known]
+    span = percent(low[1].estimate) if low is high else f"{percent(low[1].estimate)} to {percent(high[1].estimate)}"
+    text = f"The best goes {span} of the way from standing still to perfect"
+    if len(known) > 1:
+        text += f"; surely more than half of it {in_worlds(most, worlds)}"
+    elif np.isfinite(low[1].low):
+        text = f"The best goes {percent_with_interval(*low[1][:3])} of the way from standing still to perfect"
     if most == len(known):
-        return Answer("Did it track?", "yes", f"{facts}.", "good")
-    tail = f"; more than half of it {_in(most, [contest for contest, _ in known])}" if most and len(known) > 1 else ""
-    return Answer("Did it track?", "partly" if some else "no", f"{facts}{tail}.", "warn" if some else "bad")
+        return Answer("Did it track?", "mostly", f"{text}.", "good", more)
+    return Answer("Did it track?", "partly" if some else "no", f"{text}.", "warn" if some else "bad", more)
 
 
 def _named(best: Candidate) -> str:
@@ -205,66 +188,3 @@ def _named(best: Candidate) -> str:
 
 def _for(contest: Contest) -> str:
     return f" for {contest.where}" if contest.where else ""
-
-
-# --- warnings
-
-
-def _warnings(sweep: Sweep) -> Iterator[str]:
-    """What a careful reader would ask about, the worst first: points that failed, then those that diverged."""
-    for state, tail in (("failed", ""), ("diverged", "; left out of the averages, and of what is named best")):
-        troubled = [outcome for outcome in sweep.outcomes if outcome.state == state]
-        for outcome in troubled[:MOST_NAMED]:
-            about = f": {outcome.message}" if outcome.message else ""
-            yield f"{outcome.point.label} {state}{about}{tail}."
-        if len(troubled) > MOST_NAMED:
-            yield f"... and {len(troubled) - MOST_NAMED} more points {state}: see the table."
-    few = min(outcome.point.scenario.trials for outcome in sweep.outcomes)
-    if few < FEW_TRIALS:
-        yield f"Only {counted(few, 'trial')}: intervals are rough, and differences may be chance."
-    yield from _about_the_chain([outcome for outcome in sweep.outcomes if outcome.summary is not None])
-
-
-def _about_the_chain(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    chains = [(outcome, (outcome.summary or {}).get("chain") or {}) for outcome in outcomes]
-    yield from _strange_visits(chains)
-    still = [
-        outcome
-        for outcome, chain in chains
-        if outcome.point.scenario.chain is not None and chain.get("switches", FEW_SWITCHES) < FEW_SWITCHES
-    ]
-    if still:
-        yield f"{_points(still)}: fewer than {FEW_SWITCHES} switches in all trials, so re-acquisition is hardly measured."
-    lost = [outcome for outcome in outcomes if _mostly_censored(outcome)]
-    if lost:
-        yield f"{_points(lost)}: more than half of the waits for re-acquisition were cut off by the next switch."
-
-
-def _strange_visits(chains: Sequence[tuple[Outcome, Mapping[str, Any]]]) -> Iterator[str]:
-    """Tell at which points the visits are hardly those of the given law, corrected for all tests of all modes of all points."""
-    dwells = [(outcome, dwell) for outcome, chain in chains for dwell in chain.get("dwell", ())]
-    together = family(dwell.get(key) for _, dwell in dwells for key in WRONG_WITH_VISITS)
-    for key, fact in WRONG_WITH_VISITS.items():
-        known = [(outcome, together.correct(dwell[key])) for outcome, dwell in dwells if dwell.get(key) is not None]
-        strange = [(outcome, p) for outcome, p in known if p < SUSPICIOUS_P_VALUE]
-        if strange:
-            least = number(min(p for _, p in strange), 2)
-            yield (
-                f"{_points([outcome for outcome, _ in strange])}: {fact}, so the chain is not the one that was asked for "
-                f"(smallest p = {least}, corrected for {counted(together.tests, 'test')}: points × modes × 2)."
-            )
-
-
-def _mostly_censored(outcome: Outcome) -> bool:
-    shares = [row["recovery"]["censored"] for row in rows_of(outcome) if row["name"] not in BASELINES]
-    return any(share is not None and share > MOSTLY_CENSORED for share in shares)
-
-
-def _points(outcomes: Sequence[Outcome]) -> str:
-    """Name points: one in full, several by their numbers."""
-    unique = list({outcome.point.index: outcome for outcome in outcomes}.values())
-    if len(unique) == 1:
-        return unique[0].point.label
-    names = [str(outcome.point.index) for outcome in unique[:MOST_NAMED]]
-    more = len(unique) - MOST_NAMED
-    return f"points {listed([*names, f'{more} more'] if more > 0 else names)}"

@@ -1,4 +1,4 @@
-"""The box on top of a page: whether it tracked, which sampler is best, and warnings."""
+"""The box on top of a page: what was found, which sampler is best, whether to trust it. Each answer has at most 25 words."""
 
 from __future__ import annotations
 
@@ -7,273 +7,196 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tracker.baseline_names import FROZEN, ORACLE
-from tracker.formatting import counted, interval, listed, number, percent, plain
-from tracker.metrics.averages import CONFIDENCE, FEWEST_TRIALS, confidence_of_each, no_interval
-from tracker.metrics.paired import Paired, gap_closed, ratio_of_means
+from tracker.formatting import counted, few, listed, number, percent, percent_with_interval, plus_minus, sentence, who
+from tracker.metrics.averages import FEWEST_TRIALS, confidence_of_each, no_interval, over_trials
 from tracker.reports.best_of_sweep import confidence_of_best
+from tracker.reports.checks import checks, trust
 from tracker.reports.exhibit import Answer, VerdictBox
-from tracker.reports.exhibits.diagnostics import recomputed_difference
-from tracker.reports.exhibits.dwells import counts_of, suspicions
-from tracker.reports.exhibits.skew_path import at_bounds, samplers_that_move_skew
+from tracker.reports.judged_by import advantage, best_of, closed_gap, mean_of, wins_of
+from tracker.reports.metrics_disagree import second_opinion
 from tracker.reports.step_notes import at_steps
-from tracker.scenario.step_warnings import aliased_records, doubtful_targets
-from tracker.scenario.switching_check import unstable_when_switched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from tracker.metrics.paired import Paired
     from tracker.reports.exhibits.diagnostics import Health
     from tracker.reports.run_view import View
 
-FEW_TRIALS = 20  # below it intervals cover less than they say
-FEW_SWITCHES = 10
-NOISE_WORTH_A_WORD = 0.1  # gradient noise over injected noise
-STEP_WORTH_A_WORD = 0.5  # step over its stability limit
-MOSTLY_CENSORED = 0.5
-OFTEN_AT_BOUNDS = 0.2
-SHARE_THAT_COUNTS_AS_TRACKING = 0.5  # of the gap between standing still and knowing the mode
-WRONG_RECORDS = 1e-9
-# An excess cost below this times 1 + |least cost| is no rounding: a hundred times what the search for minimisers calls equal.
-BELOW_THE_LEAST = -1e-6
-MOST_COORDINATES_SHOWN = 6
+# How far from standing still to knowing the mode, by the lower end of the interval.
+WORDS_FOR_THE_WAY = ((0.9, "fully", "good"), (0.5, "mostly", "good"), (0.25, "partly", "warn"), (0.0, "hardly", "warn"))
+SHARE_THAT_COUNTS_AS_TRACKING = 0.5  # "mostly"
+ALL_DIVERGED = "Every trial of every sampler diverged."
+THE_WORDS = (
+    "hardly, partly, mostly, fully: the lower end of the interval is above 0, 25, 50, 90 % of the way from standing still to "
+    "knowing the mode"
+)
 
 
 def verdict(view: View, health: dict[str, Health]) -> VerdictBox:
-    """Return the warnings and the three answers."""
-    warnings = tuple(_warnings(view, health))
-    return VerdictBox(warnings, (did_it_track(view), which_sampler(view), trust(warnings)))
+    """Return the three answers, the warnings and the checks."""
+    made = checks(view, health)
+    warnings = tuple(warning for check in made for warning in check.warnings)
+    return VerdictBox(warnings, (what_was_found(view), which_sampler(view), trust(made)), made)
+
+
+def what_was_found(view: View) -> Answer:
+    """Answer the first question: the law where nothing switches, tracking else."""
+    if view.asks_for_law:
+        return did_it_find_the_law(view)
+    return did_it_track(view)
+
+
+def did_it_find_the_law(view: View) -> Answer:
+    """Tell which samplers are no further from the law than chance explains."""
+    question, law = "Did it find the law?", view.law
+    if not view.alive:
+        return Answer(question, "no", ALL_DIVERGED, "bad")
+    if law is None:
+        return Answer(question, "not known", "Nothing switches, and the law is not known here.", link="running-mean")
+    found = law.distances
+    near, far = min(found, key=lambda n: found[n].w1), max(found, key=lambda n: found[n].w1)
+    inside = law.within_chance
+    mark = "yes" if len(inside) == len(found) else f"{len(inside)} of {len(found)}" if inside else "no"
+    tone = "good" if len(inside) == len(found) else "warn"
+    each = "" if law.one_law else ", each at its own temperature"
+    text = f"W1 from the law{each}: {near} {number(found[near].w1, 2)}"
+    text += f", {far} {number(found[far].w1, 2)}" if far != near else ""
+    text += f"; {len(inside)} of {counted(len(found), 'sampler')} within chance."
+    meaning = (
+        "W1: the area between the distribution functions of the recorded points and of the law, in the coordinate "
+        f"{view.coordinate_name}. Within chance: not above the 95 % quantile of as many independent draws from the law itself."
+    )
+    return Answer(question, mark, text, tone, (meaning,), "density")
 
 
 def did_it_track(view: View) -> Answer:
-    """Compare the best sampler's error with standing still and with knowing the mode."""
-    question = "Did it track?"
-    best = smallest(view)
+    """Compare the best sampler with standing still and with knowing the mode."""
+    question = "How often is it right?" if view.score.share else "Did it track?"
+    best = best_of(view)
     if best is None:
-        return Answer(question, "no", "every trial of every sampler diverged.", "bad")
+        return Answer(question, "no", ALL_DIVERGED, "bad")
     if view.switches == 0:
-        what = "There was nothing to track: the mode never changed."
-        error = view.summary[best]["tracking_error"]["mean"]
-        step = f" (epsilon = {plain(view.epsilons[best])})" if len(view.alive) > 1 else ""
-        return Answer(
-            question, "no switch", f"{what} {best}{step} stayed {number(error)} from the minimiser on average."
-        )
+        mean = number(mean_of(view, best))
+        text = f"Nothing to track: the mode never changed. {best} has a {view.score.title} of {mean}."
+        return Answer(question, "no switch", text, link="error-over-time")
     if missing := [name for name in (FROZEN, ORACLE) if name not in view.names]:
-        error = view.summary[best]["tracking_error"]["mean"]
-        return Answer(
-            question,
-            "not told",
-            f"{best} has a tracking error of {number(error)}; the run has no {listed(missing)} to compare it with (key baselines).",
-        )
-    among = len(view.alive)
-    closed = closed_gap(view, best, confidence_of_each(among))  # holds for all of them, so for the one that was chosen
-    error, still = view.summary[best]["tracking_error"]["mean"], view.summary[FROZEN]["tracking_error"]["mean"]
-    step = f" (epsilon = {plain(view.epsilons[best])})" if among > 1 else ""
-    facts = (
-        f"{best}{step} has a tracking error of {number(error)}, standing still {number(still)}: it closes {percent(closed.estimate)} "
-        f"of the gap between standing still and knowing the mode"
-    )
+        text = f"{_mean(view, best)} for {best}; the run has no {listed(missing)} to compare with (key baselines)."
+        return Answer(question, "not told", sentence(text))
+    closed = closed_gap(view, best, confidence_of_each(len(view.alive)))  # for all, so for the one that was chosen
+    steps = f"At these steps: {at_steps({name: view.epsilons[name] for name in view.alive})}."
+    more: tuple[str, ...] = (_means(view, best), _about_the_interval(view), sentence(THE_WORDS) + ".", steps)
     if not np.isfinite(closed.estimate):
-        return Answer(question, "unclear", "standing still has no error that could be made smaller.", "warn")
+        return Answer(question, "unclear", "Standing still cannot be improved on here.", "warn", more)
+    way = f"of the way from standing still ({_mean(view, FROZEN)}) to perfect" if view.score.share else (
+        "of the way from standing still to perfect"
+    )  # fmt: skip
     if not np.isfinite(closed.low):
         left = "" if closed.trials == view.trials else f" (of {view.trials}, the others diverged)"
-        return Answer(question, "unclear", f"{facts}: {no_interval(closed.trials)}{left}.", "warn")
-    chosen = f", widened for the choice among {among} samplers" if among > 1 else ""
-    facts += f" (95 % interval {percent(closed.low)} to {percent(closed.high)}{chosen})."
-    if closed.low > SHARE_THAT_COUNTS_AS_TRACKING:
-        return Answer(question, "yes", facts, "good")
-    if closed.low > 0.0:
-        return Answer(question, "partly", facts, "warn")
+        text = f"{best} goes {percent(closed.estimate)} {way}; {no_interval(closed.trials)}{left}."
+        return Answer(question, "unclear", text, "warn", more)
+    facts = f"{best} goes {percent_with_interval(closed.estimate, closed.low, closed.high)} {way}."
+    if view.score.share:
+        facts = f"{best} is right {_mean(view, best)} of the time; standing still {_mean(view, FROZEN)}, perfect {_mean(view, ORACLE)}."
     if closed.high < 0.0:
-        return Answer(
-            question,
-            "no",
-            f"{facts} Standing still is better: the samplers' own noise is larger than what they follow.",
-            "bad",
-        )
-    return Answer(
-        question,
-        "no",
-        f"{facts} It is no better than standing still, as far as {counted(view.trials, 'trial')} tell.",
-        "bad",
-    )
-
-
-def closed_gap(view: View, name: str, confidence: float = CONFIDENCE) -> Paired:
-    """Return the share of the gap from frozen to oracle that a sampler closes; nan where the run has not both."""
-    if FROZEN not in view.names or ORACLE not in view.names:
-        return Paired(np.nan, np.nan, np.nan, 0, 0)
-    own, still, known = (view.tracking_error[:, view.index(one)] for one in (name, FROZEN, ORACLE))
-    return gap_closed(own, still, known, confidence)
+        text = f"Standing still is better than {best}, the best sampler: noise outweighs what it follows."
+        return Answer(question, "no", text, "bad", (facts, *more))
+    mark, tone = next(((word, tone) for cut, word, tone in WORDS_FOR_THE_WAY if closed.low > cut), ("no", "bad"))
+    if mark == "no":
+        facts, more = f"{best}, the best sampler, is not told from standing still.", (facts, *more)
+    opinion = second_opinion(view, best)
+    return Answer(question, mark, f"{facts} {opinion}".rstrip(), tone, more, "landscape")
 
 
 def which_sampler(view: View) -> Answer:
-    """Name the sampler with the smallest error, if the paired trials decide; intervals are those of a contest."""
-    question = "Which sampler?"
-    best = smallest(view)
+    """Name the best sampler, if the paired trials decide; intervals are those of a contest."""
+    question, best = "Which sampler?", best_of(view)
     if best is None:
-        return Answer(question, "none", "every trial of every sampler diverged.", "bad")
-    alive = view.alive
-    lost = [name for name in view.samplers if name not in alive]
-    gone = f" {listed(lost)} diverged in every trial." if lost else ""  # no trial to compare with
-    others = [name for name in alive if name != best]
+        return Answer(question, "none", ALL_DIVERGED, "bad")
+    lost = [name for name in view.samplers if name not in view.alive]
+    gone = f" {who(lost, 'sampler')} diverged in every trial." if lost else ""
+    others = [name for name in view.alive if name != best]
     if not others:
-        alone = f"the only one with a trial that did not diverge.{gone}" if lost else "the only one in this run."
-        return Answer(question, best, alone)
+        return Answer(question, best, f"The only one{' that did not diverge' if lost else ' in this run'}.{gone}")
+    if view.asks_for_law and view.law is not None and not view.law.one_law:
+        text = "The samplers run at different temperatures: each has a law of its own."
+        return Answer(question, "not asked", text, link="density")
     if view.trials < FEWEST_TRIALS:
-        few = f"{counted(view.trials, 'trial')} cannot tell samplers apart: that takes {FEWEST_TRIALS}."
-        return Answer(question, "undecided", f"{few}{gone}", "warn")
-    confidence = confidence_of_best([len(alive)])
-    found = {name: _against(view, best, name, confidence) for name in others}
-    level = [name for name, pair in found.items() if not pair.high < 1.0]
-    beaten = [name for name in others if name not in level]
-    nearest = max(found, key=lambda n: np.nan_to_num(found[n].estimate, nan=-1.0))
-    facts = _how_much(best, nearest, found[nearest])
-    steps = f"At these steps ({at_steps({name: view.epsilons[name] for name in alive})})"
-    work = _per_gradient(view, best, others)
-    fewest = view.summary[best]["diverged"]
-    which = " of those that diverged least" if any(view.summary[name]["diverged"] > fewest for name in others) else ""
-    if not level:
-        text = f"{steps} its tracking error is the smallest{which}, and the paired trials tell it from every other one. {facts}{work}{gone}"
-        return Answer(question, best, text, "good")
-    rest = f" It is ahead of {listed(beaten)}." if beaten else ""
-    text = f"{steps} {best} has the smallest tracking error{which}, but the trials do not tell it from {listed(level)}. {facts}{rest}{work}{gone}"
-    return Answer(question, "undecided", text, "warn")
+        text = f"{sentence(counted(view.trials, 'trial'))} cannot tell samplers apart: that takes {FEWEST_TRIALS}."
+        return Answer(question, "undecided", f"{text}{gone}", "warn", _details(view, best, others))
+    confidence = confidence_of_best([len(view.alive)])
+    found = {name: advantage(view, best, name, confidence) for name in others}
+    level = [name for name, gain in found.items() if not gain.low > 0.0]
+    nearest = min(found, key=lambda n: np.nan_to_num(found[n].estimate, nan=np.inf))
+    against = f"Against {nearest}, the next one: {_how_much(view, best, nearest, found[nearest])}."
+    more = (against, *_details(view, best, others))
+    if level:
+        ahead = len(others) - len(level)
+        rest = f"; ahead of the other {ahead}" if ahead else ""
+        text = f"{best} has the {_superlative(view)}, not told from {few(level, 'other')}{rest}, at these steps.{gone}"
+        return Answer(question, "undecided", text, "warn", more, "comparison")
+    text = f"Then {nearest}: {_how_much(view, best, nearest, found[nearest])}, at these steps.{gone}"
+    return Answer(question, best, text, "good", more, "comparison")
 
 
-def _how_much(best: str, other: str, pair: Paired) -> str:
-    if not np.isfinite(pair.estimate):
-        why = "neither of them has an error" if pair.trials else "there is no trial in which neither of them diverged"
-        return f"Against {other} there is no ratio: {why}."
-    head = f"Against {other}, the next one, its error is {number(pair.estimate)} times as large"
-    if not np.isfinite(pair.low):
+def _superlative(view: View) -> str:
+    return f"{'smallest' if view.score.smaller_is_better else 'largest'} {view.score.title}"
+
+
+def _how_much(view: View, best: str, other: str, gain: Paired) -> str:
+    """Return "18 % less error (10 to 25 %), in 18 of 20 trials"."""
+    wins, trials = wins_of(view, best, other)
+    if not np.isfinite(gain.estimate):
         return (
-            f"{head} (in {counted(pair.trials, 'trial')} in which neither diverged; an interval takes {FEWEST_TRIALS})."
+            "no ratio, neither of them has an error"
+            if trials
+            else "no ratio, there is no trial in which neither diverged"
         )
-    return f"{head} (interval {interval(pair.low, pair.high)}, smaller in {pair.wins} of {pair.trials} trials)."
+    less = "less" if view.score.smaller_is_better else "more"
+    if view.score.share:
+        ends = f"({100 * gain.low:.1f} to {100 * gain.high:.1f})" if np.isfinite(gain.low) else "(no interval)"
+        return (
+            f"{100 * gain.estimate:.1f} points {less} {view.score.noun} {ends}, in {wins} of {trials} trials".replace(
+                "-", "−"
+            )
+        )
+    if not np.isfinite(gain.low):
+        return f"{percent(gain.estimate)} {less} {view.score.noun} in {counted(trials, 'trial')} in which neither diverged: {no_interval(trials)}"
+    size = percent_with_interval(gain.estimate, gain.low, gain.high)
+    middle, _, ends = size.partition(" (")
+    return f"{middle} {less} {view.score.noun} ({ends}, in {wins} of {trials} trials"
 
 
-def _per_gradient(view: View, best: str, others: list[str]) -> str:
-    """Say so where the best one pays with more gradients per step."""
+def _details(view: View, best: str, others: list[str]) -> tuple[str, ...]:
+    """What is folded: at which steps, how the intervals were widened, and what the best one pays."""
+    steps = f"At these steps: {at_steps({name: view.epsilons[name] for name in view.alive})}."
+    text = f"Ranked by the {view.score.title}, over paired trials; with 95 % the true best is the one named or among those not told from it."
     own = view.evaluations[view.index(best)]
     cheaper = [name for name in others if view.evaluations[view.index(name)] < own]
-    return f" It takes {own:.0f} gradients a step; {listed(cheaper)} fewer: errors are per step." if cheaper else ""
-
-
-def _against(view: View, name: str, other: str, confidence: float) -> Paired:
-    error = view.tracking_error
-    return ratio_of_means(error[:, view.index(name)], error[:, view.index(other)], confidence)
-
-
-def smallest(view: View) -> str | None:
-    """The sampler with the smallest mean error among those with the fewest divergences."""
-    rows = [view.summary[name] for name in view.samplers if view.summary[name]["tracking_error"]["mean"] is not None]
-    if not rows:
-        return None
-    whole = min(row["diverged"] for row in rows)
-    return str(
-        min((r for r in rows if r["diverged"] == whole), key=lambda r: float(r["tracking_error"]["mean"]))["name"]
+    work = (
+        (f"{best} takes {own:.0f} gradients a step, {few(cheaper, 'sampler')} fewer: this is per step.",)
+        if cheaper
+        else ()
     )
+    fewest = view.summary[best]["diverged"]
+    worse = [name for name in others if view.summary[name]["diverged"] > fewest]
+    less = (f"Chosen among those that diverged least; {few(worse, 'sampler')} diverged more often.",) if worse else ()
+    return (steps, text, *work, *less)
 
 
-def trust(warnings: tuple[str, ...], fine: str = "No check found anything: see the diagnostics below.") -> Answer:
-    """Count the warnings."""
-    if not warnings:
-        return Answer("Can I trust it?", "yes", fine, "good")
-    return Answer("Can I trust it?", "with care", f"{counted(len(warnings), 'warning')} above.", "warn")
+def _mean(view: View, name: str) -> str:
+    value = mean_of(view, name)
+    return f"{100 * value:.1f} %" if view.score.share else number(value)
 
 
-def _warnings(view: View, health: dict[str, Health]) -> Iterator[str]:
-    """What a careful reader would ask about, the worst first."""
-    for name in view.samplers:
-        row = view.summary[name]
-        if row["diverged"]:
-            yield f"{name}: {row['diverged']} of {view.trials} trials diverged, the first at step {row['first_divergence']}; they are left out of all averages."
-    difference = recomputed_difference(view)
-    if difference is not None and difference > WRONG_RECORDS:
-        yield f"The recorded errors do not belong to the recorded points and modes (difference {number(difference, 2)}): this result is not to be used."
-    yield from unstable_when_switched(view.scenario)
-    yield from _about_the_minimisers(view)
-    missing = int(view.scenario.trials) - view.trials
-    if missing > 0:
-        yield f"{missing} of {view.scenario.trials} trials are missing: some shards failed."
-    yield from (*aliased_records(view.scenario), *doubtful_targets(view.scenario, view.modes))
-    if view.trials < FEW_TRIALS:
-        yield f"Only {counted(view.trials, 'trial')}: intervals are rough, and differences between samplers may be chance."
-    yield from _about_the_chain(view)
-    yield from _about_the_samplers(view, health)
+def _means(view: View, best: str) -> str:
+    """The numbers behind the share of the way."""
+    parts = []
+    for name, words in ((best, best), (FROZEN, "standing still"), (ORACLE, "knowing the mode")):
+        found = over_trials(view.score.values[:, view.index(name)])
+        parts.append(f"{words} {_mean(view, name) if view.score.share else plus_minus(*found)}")
+    return f"{sentence(view.score.title)}: {', '.join(parts)}."
 
 
-def _about_the_minimisers(view: View) -> Iterator[str]:
-    """A recorded point with less than the least cost of its mode shows that the search for minimisers missed a deeper one."""
-    excess, modes = view.arrays["excess"], view.arrays["mode"][:, np.newaxis]
-    for x, (name, mode) in enumerate(zip(view.mode_names, view.modes, strict=True)):
-        least = float(np.fmin.reduce(excess, axis=None, where=modes == x, initial=0.0))
-        if least < BELOW_THE_LEAST * (1.0 + abs(mode.floor)):
-            trial, n, record = np.argwhere((excess == least) & (modes == x))[0]
-            theta = view.arrays["theta"][trial, n, record]
-            point = ", ".join(number(float(one)) for one in theta[:MOST_COORDINATES_SHOWN]) + (
-                ", ..." if theta.size > MOST_COORDINATES_SHOWN else ""
-            )
-            yield (
-                f"{name} has a deeper minimum than was found: {view.names[n]} was recorded at θ = ({point}) with an excess cost of "
-                f"{number(least)}, so errors and excess costs are about the wrong point."
-            )
-
-
-def _about_the_chain(view: View) -> Iterator[str]:
-    counts = counts_of(view)
-    if counts is not None:
-        for suspicion in suspicions(view, counts):
-            yield f"{suspicion[0].upper()}{suspicion[1:]}: the chain is not the one that was asked for."
-    if len(view.modes) > 1 and view.switches < FEW_SWITCHES and view.scenario.schedule is None:
-        yield f"Only {counted(view.switches, 'switch', 'switches')} in the whole run: re-acquisition is hardly measured."
-    if view.has_targets and view.switches:
-        shares = {name: view.summary[name]["recovery"]["censored"] for name in view.samplers}
-        lost = [name for name, share in shares.items() if share is not None and share > MOSTLY_CENSORED]
-        if lost:
-            yield f"{listed(lost)}: more than half of the waits for re-acquisition were cut off by the next switch."
-
-
-def _about_the_samplers(view: View, health: dict[str, Health]) -> Iterator[str]:
-    unstable = [name for name, h in health.items() if h.step >= 1.0]
-    near = [name for name, h in health.items() if STEP_WORTH_A_WORD < h.step < 1.0]
-    if unstable:
-        yield f"{listed(unstable)}: the step is beyond its mean-square stability limit."
-    if near:
-        yield f"{listed(near)}: the step is more than half of its stability limit."
-    hot = [name for name, h in health.items() if np.isfinite(h.any_noise) and h.any_noise > NOISE_WORTH_A_WORD]
-    if hot:
-        worst = max(hot, key=lambda n: health[n].any_noise)
-        yield (
-            f"{listed(hot)}: gradient noise adds up to {number(health[worst].any_noise, 2)} times the injected noise in its worst "
-            f"direction, so the law is hotter than beta says."
-        )
-    for contestant in view.run.problem.contestants:
-        if resets := view.summary[contestant.name]["resets"]:
-            yield f"{contestant.name}: its derivative process outgrew its limit and was reset {counted(resets, 'time')}."
-    for name in samplers_that_move_skew(view):
-        if view.scenario.dimension > 1 and (share := at_bounds(view, name)) > OFTEN_AT_BOUNDS:
-            yield f"{name}: S is at its bounds {percent(share)} of the time, so the bounds decide."
-    yield from _about_the_start(view)
-
-
-def _about_the_start(view: View) -> Iterator[str]:
-    """Averages that hold the way from the start are not those of tracking."""
-    far = {name: excess for name in view.samplers if (excess := _early_excess(view, name)) is not None}
-    if far:
-        most = f"{'up to ' if len(far) > 1 else ''}{number(max(far.values()), 2)}"
-        yield (
-            f"{listed(list(far))}: the first tenth of the run has {most} times the error of its second half: set a burn_in."
-        )
-
-
-def _early_excess(view: View, name: str) -> float | None:
-    """Return how many times larger the error is at first than later, where that tells in the average over all."""
-    n, error = view.index(name), view.arrays["error"]
-    if view.scenario.burn_in > 0 or error.shape[2] < 20 or not view.kept[:, n].any():
-        return None
-    mean = error[:, n].mean(axis=0, where=view.kept[:, n, np.newaxis])
-    early, late, whole = (float(part.mean()) for part in (mean[: mean.size // 10], mean[mean.size // 2 :], mean))
-    if early > 2.0 * late and abs(whole - late) > 0.05 * late:
-        return early / late if late > 0.0 else float("inf")
-    return None
+def _about_the_interval(view: View) -> str:
+    among = len(view.alive)
+    chosen = f", widened for the choice among {among} samplers" if among > 1 else ""
+    return f"In brackets the 95 % interval over trials{chosen}."

@@ -50,15 +50,16 @@ def exhibit(view: View) -> Exhibit | Omitted:
         reason = "the modes follow a schedule." if view.scenario.schedule is not None else "one mode never switches."
         return Omitted(KEY, QUESTION, reason)
     known, unknown = view.theories
-    with figure(height=1.9 if not known else 4.4) as fig:
-        axes = np.atleast_1d(fig.subplots(1 + bool(known), 1, height_ratios=[1.0, 2.6] if known else [1.0]))
+    if not known:
+        return Omitted(KEY, QUESTION, f"{_caption(view, known, unknown)[:-1]}.")
+    with figure(height=4.4) as fig:
+        axes = fig.subplots(2, 1, height_ratios=[1.0, 2.6])
         _scale(axes[0], view)
-        if known:
-            _curves(axes[1], view, known)
+        _curves(axes[1], view, known)
         legend(fig, axes[0])
-    alt = "A scale of alpha over epsilon from slow to fast with a mark for each sampler"
-    alt += (
-        "; below, mean-square error against the step with the best step marked, where there is one." if known else "."
+    alt = (
+        "A scale of alpha over epsilon from slow to fast with a mark for each sampler; below, mean-square error against the step "
+        "with the best step marked, where there is one."
     )
     return Exhibit(KEY, QUESTION, _caption(view, known, unknown), alt, fig, _table(view, known))
 
@@ -82,12 +83,12 @@ def theory(view: View, name: str) -> Theory:
     from tracker.limits.stationary_moments import largest_step
     from tracker.limits.switched_quadratic import read_quadratic
 
-    problem = read_quadratic(view.scenario, name)
+    problem = read_quadratic(view.scenario, name, of="algorithm")
     floor, noise, lag = split_error(problem)
     limit = largest_step(problem, "alpha")
     if limit <= 0.0:
         raise ValueError("no step is mean-square stable")
-    _, quiet, _ = split_error(replace(problem, Sigma=np.zeros_like(problem.Sigma)))
+    _, quiet, _ = split_error(replace(problem, Sigma=np.zeros_like(problem.Sigma), growth=None))
     epsilon, alpha = problem.epsilon, problem.alpha
     if np.isnan(total := error(problem, epsilon)):
         raise ValueError(TOO_FLAT)

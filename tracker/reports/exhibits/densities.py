@@ -9,16 +9,15 @@ import numpy as np
 
 from tracker.baseline_names import BASELINES
 from tracker.formatting import listed, number
-from tracker.metrics.effective_size import effective_draws
-from tracker.metrics.wasserstein import w1, w1_quantile
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.exhibits.one_trial import has_twins
 from tracker.reports.figure_style import INK, LONGEST_TITLE, MUTED, figure, legend, shorten, some
+from tracker.reports.law_found import Distance, distance_to, samples
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from tracker.array_types import Array, Booleans
+    from tracker.array_types import Array
     from tracker.limits.gibbs_law import Marginal
     from tracker.reports.run_view import View
 
@@ -26,17 +25,20 @@ if TYPE_CHECKING:
 KEY, QUESTION = "density", "Do they sample the law of each mode?"
 BINS = 60
 MOST_STEPS_OF_THE_EXACT_LAW = 2048  # of which the law of a sampler's own points is computed
-MOST_SAMPLES = 200_000  # per sampler and mode: W1 of more would only take longer
 FEWEST = 50
-LAW_POINTS = 1000  # of the grid on which the noise of W1 is simulated
+EXACT = "exact law"
 MOST_PANELS = 6  # modes that are drawn; the table has all
 
 
 class Laws(NamedTuple):
-    """Of one mode: Gibbs' law, and an exact law of the first sampler's own recursion (None where it is not known)."""
+    """Of one mode: Gibbs' law, and an exact law of the first sampler's own recursion (None where it is not known).
+
+    meaning : the name of the latter in the legend
+    """
 
     gibbs: Marginal
     own: Marginal | None
+    meaning: str = ""
 
 
 def exhibit(view: View) -> Exhibit | Omitted:
@@ -54,11 +56,11 @@ def exhibit(view: View) -> Exhibit | Omitted:
     except ValueError as reason:
         return Omitted(KEY, QUESTION, f"{reason}.")
     exact = own_laws(view)
-    laws = [Laws(law, exact.by_mode[x]) for x, law in enumerate(gibbs)]
+    laws = [Laws(law, exact.by_mode[x], exact.label) for x, law in enumerate(gibbs)]
     found = {(name, x): samples(view, name, x) for name in view.names for x in range(len(view.modes))}
     if max(found[name, x].size for name, x in found if name not in BASELINES) < FEWEST:
         return Omitted(KEY, QUESTION, f"fewer than {FEWEST} recorded points in each mode.")
-    distances = {key: _distance(view, *key, s, gibbs[key[1]]) for key, s in found.items() if s.size}
+    distances = {key: distance_to(view, *key, s, gibbs[key[1]]) for key, s in found.items() if s.size}
     drawn = some(len(view.modes), MOST_PANELS)
     with figure(height=0.7 + 1.75 * len(drawn)) as fig:
         axes = fig.subplots(len(drawn), 1, sharex=True, squeeze=False)[:, 0]
@@ -72,36 +74,12 @@ def exhibit(view: View) -> Exhibit | Omitted:
     )
 
 
-class Distance(NamedTuple):
-    """W1 of a sample to a law, how many independent draws the sample is worth, and what W1 a perfect sample of as many has.
-
-    draws : nan for what never moves
-    noise : the 95 % quantile of W1 for so many independent draws from the law itself; nan where draws are
-    """
-
-    w1: float
-    draws: float
-    noise: float
-
-    @property
-    def is_told(self) -> bool:
-        """Whether the sample is further from the law than chance explains."""
-        return self.w1 > self.noise
-
-
-def _distance(view: View, name: str, x: int, sample: Array, law: Marginal) -> Distance:
-    draws = effective_draws(view.arrays["theta"][:, view.index(name), :, view.coordinate], _here(view, name, x))
-    step = max(1, law.points.size // LAW_POINTS)  # an even grid: what the quantile is taken on
-    size = max(1, round(draws)) if np.isfinite(draws) else 0
-    noise = w1_quantile(law.points[::step], law.cdf[::step], size) if size else float("nan")
-    return Distance(w1(sample, law.points, law.cdf), draws, noise)
-
-
 class OwnLaws(NamedTuple):
-    """What is known of the first sampler's own recursion, by mode, and what it is the law of."""
+    """What is known of the first sampler's own recursion, by mode, what it is the law of, and its name in a legend."""
 
     by_mode: list[Marginal | None]
     meaning: str
+    label: str = ""
 
 
 def own_laws(view: View) -> OwnLaws:
@@ -116,14 +94,16 @@ def own_laws(view: View) -> OwnLaws:
         if view.scenario.dimension == 1 and view.scenario.steps <= MOST_STEPS_OF_THE_EXACT_LAW:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", RuntimeWarning)  # the box is too small: not the law
-                return OwnLaws(_law_of_records(view, keys.name), "of its recorded points, computed without simulation")
+                return OwnLaws(
+                    _law_of_records(view, keys.name), "of its recorded points, computed without simulation", EXACT
+                )
         found = [
             discretised_marginal(m, contestant.skew, keys.epsilon, float(keys.beta), view.coordinate)
             for m in view.modes
         ]
     except (ValueError, RuntimeWarning):  # out of reach of theory
         return OwnLaws(nothing, "")
-    return OwnLaws([*found], "of its recursion if the mode stayed")
+    return OwnLaws([*found], "of its recursion if the mode stayed", "if the mode stayed")
 
 
 def _law_of_records(view: View, name: str) -> list[Marginal | None]:
@@ -136,19 +116,6 @@ def _law_of_records(view: View, name: str) -> list[Marginal | None]:
     mixed = law.density.sum(axis=0)
     mixed /= mixed.sum(axis=1, keepdims=True) * law.volume
     return [Marginal(points, density, np.cumsum(density) * law.volume) for density in mixed]
-
-
-def samples(view: View, name: str, x: int) -> Array:
-    """Return the recorded values of the coordinate while mode x held, after the start and the burn-in, evenly thinned."""
-    values = view.arrays["theta"][:, view.index(name), :, view.coordinate][_here(view, name, x)]
-    return np.asarray(values[:: max(1, -(-len(values) // MOST_SAMPLES))])
-
-
-def _here(view: View, name: str, x: int) -> Booleans:
-    """Which records count, shape (T, R)."""
-    n = view.index(name)
-    here = (view.arrays["mode"] == x) & view.averaged & view.kept[:, n, np.newaxis] & (view.recorded > 0)
-    return np.asarray(here & np.isfinite(view.arrays["theta"][:, n, :, view.coordinate]))
 
 
 def _limits(laws: list[Laws], found: dict[tuple[str, int], Array]) -> tuple[float, float]:
@@ -176,7 +143,16 @@ def _panel(
             continue
         height = np.histogram(sample, edges)[0] / (sample.size * (edges[1] - edges[0]))
         look = view.looks[name]
-        ax.stairs(height, edges, color=look.color, linestyle=look.linestyle, linewidth=1.1, label=name, baseline=None)
+        ax.stairs(
+            height,
+            edges,
+            color=look.color,
+            linestyle=look.linestyle,
+            linewidth=1.1,
+            label=name,
+            baseline=None,
+            gid=view.gid(name) or None,
+        )
     inside = (laws.gibbs.points >= limits[0]) & (laws.gibbs.points <= limits[1])
     step = max(1, int(inside.sum()) // 300)
     ax.fill_between(
@@ -192,7 +168,7 @@ def _panel(
         step = max(1, int(inside.sum()) // 300)
         ax.plot(
             laws.own.points[inside][::step], laws.own.density[inside][::step], color=INK, linewidth=0.9,
-            linestyle=(0, (4, 2)), label="exact law",
+            linestyle=(0, (4, 2)), label=laws.meaning,
         )  # fmt: skip
     ax.set_xlim(limits)
     ax.set_ylim(bottom=0.0)

@@ -100,7 +100,7 @@ def recomputed_difference(view: View) -> float | None:
     worst = 0.0
     minimisers = [mode.minimisers for mode in view.modes]
     for n in range(len(view.names)):
-        theta = view.arrays["theta"][:TRIALS_LOOKED_AT, n]
+        theta = view.seen(n)[:TRIALS_LOOKED_AT]
         again = distance_to_nearest(theta, view.arrays["mode"][:TRIALS_LOOKED_AT].astype(np.int64), minimisers)
         gap = np.abs(again - view.arrays["error"][:TRIALS_LOOKED_AT, n]) / (1.0 + again)
         worst = max(worst, float(np.nanmax(gap, initial=0.0)))

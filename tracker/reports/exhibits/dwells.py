@@ -1,4 +1,4 @@
-"""Exhibit: the visits of the hidden chain against the geometric law."""
+"""Exhibit: the visits of the hidden chain against their law."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tracker.reports.figure_style import INK, MARKERS, figure, legend, log_axis,
 
 if TYPE_CHECKING:
     from tracker.array_types import Array
-    from tracker.chain import DwellCounts, Estimate
+    from tracker.chain import DwellCounts, DwellLaw, Estimate
     from tracker.reports.run_view import View
 
 
@@ -27,13 +27,11 @@ def counts_of(view: View) -> DwellCounts | None:
     law = view.scenario.chain
     if law is None:
         return None
-    edges = chain.age_edges(chain.exit_probability(law.Q, law.alpha))
-    pooled = {name: view.arrays[name].sum(axis=0) for name in ("jumps", "censored", "exits", "at_risk")}
-    return chain.DwellCounts(edges, **pooled)
+    return chain.counts_of(view.arrays, chain.exit_probability(law.Q, law.alpha))
 
 
 def exhibit(view: View) -> Exhibit | Omitted:
-    """Draw the survival of visits against the geometric law."""
+    """Draw the survival of visits against their law."""
     law, counts = view.scenario.chain, counts_of(view)
     if law is None or counts is None:
         reason = "the modes follow a schedule." if view.scenario.schedule is not None else "one mode, and no chain."
@@ -41,33 +39,46 @@ def exhibit(view: View) -> Exhibit | Omitted:
     if counts.completed.sum() == 0:
         return Omitted(KEY, QUESTION, "no visit ended in this run.")
     leaving = _leaving(view)
-    estimate = chain.estimate(counts, law.alpha)
+    estimate = chain.estimate(counts, law.alpha, leaving=leaving)
     colours = mode_colours(len(view.modes))
     with figure(height=2.9) as fig:
         ax = fig.subplots()
         for x, mode in enumerate(view.mode_names):
-            ages, alive = survival_of_dwells(counts, x)
+            ages, alive = survival_of_dwells(counts, x, float(leaving[x]), law.law)
             ax.plot(ages, alive, MARKERS[x % len(MARKERS)], color=colours[x], label=mode)
             fine = np.geomspace(1, max(ages[-1], 2), 200) if len(ages) else np.ones(1)
-            ax.plot(fine, np.exp(fine * np.log1p(-min(leaving[x], 1 - 1e-12))), color=colours[x], linewidth=1.1)
+            ax.plot(fine, chain.survival(fine, float(leaving[x]), law.law), color=colours[x], linewidth=1.1)
         log_axis(ax)
         ax.set_ylim(0.0, 1.03)
         ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
         ax.set_xlabel("length of a visit in steps")
-        ax.set_title("share of visits that last longer: counted (dots), geometric law (lines)", color=INK)
+        ax.set_title("share of visits that last longer: counted (dots), " + f"{law.law.word} law (lines)", color=INK)
         legend(fig, ax)
-    alt = f"Survival of visits to {len(view.modes)} modes against the geometric law on a logarithmic axis."
+    alt = f"Survival of visits to {len(view.modes)} modes against the {law.law.word} law on a logarithmic axis."
     return Exhibit(KEY, QUESTION, _caption(view, counts, estimate, leaving), alt, fig, _table(view, counts, estimate))
 
 
-def survival_of_dwells(counts: DwellCounts, x: int) -> tuple[Array, Array]:
-    """Return ages, and the share of visits to mode x that last longer, by the hazard in each bin of ages."""
+def survival_of_dwells(
+    counts: DwellCounts, x: int, leaving: float = 0.0, law: DwellLaw | None = None
+) -> tuple[Array, Array]:
+    """Return ages, and the share of visits to mode x that last longer, by the hazard in each bin of ages.
+
+    Where the hazard depends on the age, that of the law is taken as many times as there were more ends than it expects; of
+    fixed visits only whole ones are counted, and the share is a quotient of counts.
+    """
     at_risk, exits = counts.at_risk[x].astype(float), counts.exits[x].astype(float)
     used = int(np.flatnonzero(at_risk)[-1]) if at_risk.any() else 0
-    hazard = np.divide(exits, at_risk, out=np.zeros_like(exits), where=at_risk > 0)[:used]
-    width = np.diff(counts.edges)[:used]
-    alive = np.cumprod((1.0 - hazard) ** width)
-    return np.asarray(counts.edges[1 : used + 1] - 1.0), np.asarray(alive)
+    ages = np.asarray(counts.edges[1 : used + 1] - 1.0)
+    if counts.expected is None:
+        hazard = np.divide(exits, at_risk, out=np.zeros_like(exits), where=at_risk > 0)[:used]
+        return ages, np.asarray(np.cumprod((1.0 - hazard) ** np.diff(counts.edges)[:used]))
+    law = law or chain.DwellLaw()
+    if law.fixed:
+        return ages, np.asarray(1.0 - np.cumsum(exits)[:used] / exits.sum())
+    expected = counts.expected[x, :used, 0] / chain.BILLIONTHS
+    more = np.divide(exits[:used], expected, out=np.ones(used), where=expected > 0.0)
+    decay = np.diff(np.log(chain.survival(np.append(0.0, ages), leaving, law)))
+    return ages, np.exp(np.cumsum(more * decay))
 
 
 class Tests(NamedTuple):
@@ -95,7 +106,8 @@ def suspicions(view: View, counts: DwellCounts) -> list[str]:
         if together.correct(float(rate)) < SUSPICIOUS_P_VALUE:
             found.append(f"{mode} is not left as often as alpha and Q say ({_worth(float(rate), together)})")
         if together.correct(float(ages)) < SUSPICIOUS_P_VALUE:
-            found.append(f"the visits to {mode} do not look geometric ({_worth(float(ages), together)})")
+            word = view.scenario.chain.law.word if view.scenario.chain is not None else "geometric"
+            found.append(f"the visits to {mode} do not look {word} ({_worth(float(ages), together)})")
     return found
 
 
@@ -116,11 +128,15 @@ def _caption(view: View, counts: DwellCounts, estimate: Estimate, leaving: Array
     ]
     tests = tests_of(view, counts)
     test = listed(suspicions(view, counts))
+    law = view.scenario.chain.law if view.scenario.chain is not None else chain.DwellLaw()
+    total = int(counts.completed.sum())
+    if law.fixed:
+        return f"Mean visit in steps from {total} completed visits: {listed(parts)}; every visit lasts as long as its mean."
     if not test:
-        same = ", and the chance to leave the same at every age" if np.isfinite(tests.age).any() else ""
+        chance = "the same at every age" if law.is_geometric else f"at every age that of the {law.word} law"
+        same = f", and the chance to leave {chance}" if np.isfinite(tests.age).any() else ""
         worth = f"smallest p of {counted(tests.together.tests, 'test')}, times {tests.together.tests}"
         test = f"the mean is what the law says{same}, as far as the data tell ({worth}: {number(tests.together.corrected, 2)})"
-    total = int(counts.completed.sum())
     return f"Mean visit in steps from {total} completed visits, unfinished ones included: {listed(parts)}; {test}."
 
 

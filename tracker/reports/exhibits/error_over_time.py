@@ -10,10 +10,12 @@ from tracker.baseline_names import FROZEN, ORACLE
 from tracker.formatting import listed, number
 from tracker.metrics.averages import FEWEST_TRIALS, curve_over_trials, no_interval
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
-from tracker.reports.figure_style import figure, legend, steps_axis
+from tracker.reports.figure_style import MUTED, RULE, figure, legend, short, shorten, steps_axis
+from tracker.reports.shown_samplers import best_reference_worst
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from tracker.array_types import Array, Integers
     from tracker.metrics.averages import Curve
@@ -24,6 +26,9 @@ KEY, QUESTION = "error-over-time", "How far from the minimiser are they, over ti
 MOST_BINS = 25
 TABLE_ROWS = 10
 FAR_ABOVE = 8.0
+MOST_LINES = 3  # samplers in one panel; more have a panel each
+MOST_PANELS, PANELS_IN_A_ROW = 15, 3
+LOGARITHMIC_FROM = 20.0  # times the least mean
 
 
 def exhibit(view: View) -> Exhibit | Omitted:
@@ -33,6 +38,13 @@ def exhibit(view: View) -> Exhibit | Omitted:
     middle, groups = time_bins(view.recorded)
     error = {name: means_in_stretches(view, "error", name, groups) for name in view.names}
     excess = {name: means_in_stretches(view, "excess", name, groups) for name in view.names}
+    fig = _small_multiples(view, middle, error) if len(view.alive) > MOST_LINES else _both(view, middle, error, excess)
+    caption, alt = _caption(view, error, len(middle)), _alt(view)
+    return Exhibit(KEY, QUESTION, caption, alt, fig, _table(view, middle, error))
+
+
+def _both(view: View, middle: Array, error: dict[str, Curve], excess: dict[str, Curve]) -> Figure:
+    """All samplers in one panel for the error, and in one for the excess cost: for a few."""
     with figure(height=4.6) as fig:
         axes = fig.subplots(2, 1, sharex=True)
         for ax, curves, title in zip(axes, (error, excess), ("tracking error", "excess cost"), strict=True):
@@ -40,8 +52,39 @@ def exhibit(view: View) -> Exhibit | Omitted:
         axes[1].set_xlabel("step k")
         steps_axis(axes[1])
         legend(fig, axes[0])
-    caption, alt = _caption(view, error, len(middle)), _alt(view)
-    return Exhibit(KEY, QUESTION, caption, alt, fig, _table(view, middle, error))
+    return fig
+
+
+def _small_multiples(view: View, middle: Array, error: dict[str, Curve]) -> Figure:
+    """A panel for each sampler: its own error in colour with its band, that of the others in grey."""
+    shown = view.alive if len(view.alive) <= MOST_PANELS else best_reference_worst(view)
+    rows = -(-len(shown) // PANELS_IN_A_ROW)
+    means = {name: curve.mean[np.isfinite(curve.mean)] for name, curve in error.items() if name in view.alive}
+    least, most = (f([f(mean) for mean in means.values() if mean.size]) for f in (min, max))
+    with figure(height=0.5 + 1.15 * rows) as fig:
+        axes = fig.subplots(rows, min(PANELS_IN_A_ROW, len(shown)), sharex=True, sharey=True, squeeze=False)
+        for ax, name, title in zip(axes.flat, shown, shorten(shown, 18), strict=False):
+            for other in view.alive:
+                if other != name:
+                    ax.plot(middle, error[other].mean, color=RULE, linewidth=0.7, zorder=1)
+            curve, look = error[name], view.looks[name]
+            low, high = curve.interval
+            ax.fill_between(middle, low, high, color=look.color, alpha=0.2, linewidth=0, gid=view.gid(name) or None)
+            ax.plot(middle, curve.mean, color=look.color, linewidth=1.4, gid=view.gid(name) or None)
+            ax.set_title(title, color=look.color)
+            if FROZEN in error:
+                ax.plot(middle, error[FROZEN].mean, color=MUTED, linewidth=0.9, linestyle=(0, (1, 2)), zorder=1)
+        for ax in axes.flat[len(shown) :]:
+            ax.set_visible(False)
+        if least > 0.0 and most > LOGARITHMIC_FROM * least:
+            axes[0, 0].set_yscale("log")
+            axes[0, 0].yaxis.set_major_formatter(lambda value, _: short(value))
+            axes[0, 0].set_ylim(0.7 * least, 1.5 * most)
+        else:
+            axes[0, 0].set_ylim(0.0, 1.25 * most)
+        steps_axis(axes[0, 0])
+        axes[0, 0].locator_params(axis="x", nbins=3)
+    return fig
 
 
 def time_bins(recorded: Integers) -> tuple[Array, Integers]:
@@ -65,11 +108,12 @@ def _draw(ax: Axes, view: View, middle: Array, curves: dict[str, Curve]) -> str:
     """Draw the curves; return what the title must say of the scale."""
     for name, curve in curves.items():
         look, mean, (low, high) = view.looks[name], curve.mean, curve.interval
-        ax.plot(middle, mean, color=look.color, linestyle=look.linestyle, label=name)
+        ax.plot(middle, mean, color=look.color, linestyle=look.linestyle, label=name, gid=view.gid(name) or None)
         if name in view.samplers and np.isfinite(low).any():
-            ax.fill_between(middle, low, high, color=look.color, alpha=0.12, linewidth=0)
+            ax.fill_between(middle, low, high, color=look.color, alpha=0.12, linewidth=0, gid=view.gid(name) or None)
     if (lowest := _floor_of_logarithm(view, curves)) > 0.0:
         ax.set_yscale("log")
+        ax.yaxis.set_major_formatter(lambda value, _: short(value))
         ax.set_ylim(0.7 * lowest, 1.5 * max(float(np.nanmax(curve.mean, initial=0.0)) for curve in curves.values()))
         return ", logarithmic (the oracle's is 0)" if ORACLE in curves else ", logarithmic"
     top = max(_top(curve.mean) for curve in curves.values())
@@ -116,7 +160,8 @@ def _caption(view: View, error: dict[str, Curve], bins: int) -> str:
     beside = {FROZEN: "standing still", ORACLE: "knowing the mode"}
     told = [f"{number(late.get(name))} for {words}" for name, words in beside.items() if name in view.names]
     against = f", against {listed(told)}" if told else ""
-    return f"In the second half of the run the error is {among}{against}; {bands}."
+    grey = " Grey: the other samplers; dotted: standing still." if len(view.alive) > MOST_LINES else ""
+    return f"In the second half of the run the error is {among}{against}; {bands}.{grey}"
 
 
 def _alt(view: View) -> str:

@@ -22,13 +22,14 @@ from tracker.reports.figure_style import (
     some,
     steps_axis,
 )
-from tracker.reports.verdict_box import smallest
+from tracker.reports.judged_by import best_of
+from tracker.scenario.builders import measured
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from tracker.array_types import Integers
+    from tracker.array_types import Array, Integers
     from tracker.reports.run_view import View
 
 KEY, QUESTION = "one-trial", "What does one trial look like?"
@@ -46,8 +47,8 @@ def exhibit(view: View) -> Exhibit | Omitted:
     mode, steps = view.arrays["mode"][trial], view.recorded
     with figure(height=0.75 + 0.72 * len(shown) + 0.35) as fig:
         axes = fig.subplots(1 + len(shown), 1, sharex=True, height_ratios=[0.3, *[1.0] * len(shown)])
-        _strip(axes[0], view, mode)
-        _name_modes(fig, view)
+        mode_strip(axes[0], view, mode)
+        name_modes(fig, view)
         limits = scales(view, trial, shown)
         for ax, name, title in zip(axes[1:], shown, shorten(shown, LONGEST_TITLE), strict=True):
             _iterates(ax, view, trial, name)
@@ -55,7 +56,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
             ax.set_ylim(*limits[name])
         axes[-1].set_xlabel("step k")
         steps_axis(axes[-1])
-        fig.supylabel(view.coordinate_name, fontsize=8.5)
+        fig.supylabel("as measured" if has_twins(view) else view.coordinate_name, fontsize=8.5)
         axes[0].set_xlim(0, max(1, steps[-1]))
     changes = int((np.diff(mode[:-1]) != 0).sum())  # a change at the last record has no length
     return Exhibit(KEY, QUESTION, _caption(view, trial, changes), _alt(view, changes), fig, _table(view, trial))
@@ -63,7 +64,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
 
 def samplers_drawn(view: View) -> tuple[str, ...]:
     """The first samplers, and the one that the verdict names as the best."""
-    first, best = view.samplers[:MOST_ROWS], smallest(view)
+    first, best = view.samplers[:MOST_ROWS], best_of(view)
     return first if best is None or best in first else (*first[:-1], best)
 
 
@@ -87,8 +88,8 @@ def has_twins(view: View) -> bool:
     return any(len(mode.targets) > len(mode.minimisers) for mode in view.modes)
 
 
-def _strip(ax: Axes, view: View, mode: Integers) -> None:
-    """The hidden mode as a coloured band; the mode of a record holds until the next one."""
+def mode_strip(ax: Axes, view: View, mode: Integers) -> None:
+    """Draw the hidden mode as a coloured band; the mode of a record holds until the next one."""
     change = np.flatnonzero(np.diff(mode)) + 1
     first, stop = np.r_[0, change], np.r_[change, len(mode) - 1]
     steps, colours = view.recorded, mode_colours(len(view.modes))
@@ -103,7 +104,8 @@ def _strip(ax: Axes, view: View, mode: Integers) -> None:
     ax.tick_params(bottom=False)
 
 
-def _name_modes(fig: Figure, view: View) -> None:
+def name_modes(fig: Figure, view: View) -> None:
+    """Say which colour stands for which mode."""
     from matplotlib.patches import Patch
 
     colours = mode_colours(len(view.modes))
@@ -112,26 +114,54 @@ def _name_modes(fig: Figure, view: View) -> None:
 
 
 def _iterates(ax: Axes, view: View, trial: int, name: str) -> None:
-    d, steps, mode = view.coordinate, view.recorded, view.arrays["mode"][trial]
-    look = view.looks[name]
-    path = view.arrays["theta"][trial, view.index(name), :, d]
-    ax.plot(steps, path, color=look.color, linewidth=0.7)
-    for rank in range(max(len(m.minimisers) for m in view.modes)):
-        level = np.array([m.minimisers[min(rank, len(m.minimisers) - 1), d] for m in view.modes])
-        target = np.where(mode >= 0, level[np.maximum(mode, 0)], np.nan)
-        ax.step(steps, target, where="post", color=INK, linewidth=1.0, alpha=0.85)
+    steps, look = view.recorded, view.looks[name]
+    path, target = path_and_target(view, trial, name)
+    ax.step(steps, target, where="post", color=MUTED, linewidth=2.0, alpha=0.55)
+    ax.plot(steps, path, color=look.color, linewidth=0.9, gid=view.gid(name) or None)
     ax.grid(visible=True, axis="y")
     ax.grid(visible=False, axis="x")
     ax.spines["bottom"].set_color(MUTED)
 
 
+def path_and_target(view: View, trial: int, name: str) -> tuple[Array, Array]:
+    """Return the drawn coordinate of the iterates, and that of the minimiser nearest to them in the hidden mode, shapes (R,).
+
+    Where one parameter stands at several places, both are taken where the cost measures distances, and the nearest twin is
+    drawn: a sampler at the twin of a minimiser has found it.
+    """
+    shift = view.shift[min(trial, len(view.shift) - 1)]
+    theta, mode = view.arrays["theta"][trial, view.index(name)] - shift, view.arrays["mode"][trial]
+    if not has_twins(view):
+        places, points, d = theta, [one.minimisers for one in view.modes], view.coordinate
+    else:
+        points, d = [one.targets for one in view.modes], drawn_measure(view)
+        places = np.full((len(theta), points[0].shape[1]), np.nan)
+        for r in np.flatnonzero((mode >= 0) & np.isfinite(theta).all(axis=1)):
+            places[r] = measured(view.modes[int(mode[r])].cost, theta[r])
+    target = np.full(len(theta), np.nan)
+    for x, ends in enumerate(points):
+        here = np.flatnonzero((mode == x) & np.isfinite(places).all(axis=1))
+        nearest = ((places[here][:, np.newaxis] - ends) ** 2).sum(axis=2).argmin(axis=1)
+        target[here] = ends[nearest, d]
+    moved = 0.0 if has_twins(view) else shift[:, d]  # where distances are measured, the drift is taken off
+    return np.asarray(places[:, d] + moved), target + moved
+
+
+def drawn_measure(view: View) -> int:
+    """The coordinate, of those in which distances are measured, in which the targets of the modes are furthest apart."""
+    return int(np.argmax(np.ptp(np.concatenate([mode.targets for mode in view.modes]), axis=0)))
+
+
 def scales(view: View, trial: int, shown: tuple[str, ...]) -> dict[str, tuple[float, float]]:
     """One scale for all rows: it holds the minimisers and all but the wildest iterates; a row far wider has its own."""
-    d = view.coordinate
-    places = np.concatenate([mode.minimisers[:, d] for mode in view.modes])
+    paths = {name: path_and_target(view, trial, name) for name in shown}
+    known = [target[np.isfinite(target)] for _, target in paths.values()]
+    places = np.concatenate(
+        [*known, [mode.minimisers[0, view.coordinate] for mode in view.modes] if not has_twins(view) else []]
+    )
     ends = {}
     for name in shown:
-        path = view.arrays["theta"][trial, view.index(name), :, d]
+        path = paths[name][0]
         low, high = np.quantile(path[np.isfinite(path)], [0.002, 0.998]) if np.isfinite(path).any() else (0.0, 0.0)
         ends[name] = (min(low, places.min()), max(high, places.max()))
     lasting = [name for name in shown if view.kept[trial, view.index(name)]]
@@ -171,11 +201,14 @@ def _caption(view: View, trial: int, changes: int) -> str:
     if len(set(scales(view, trial, shown).values())) > 1:
         rest += "; mind the scales, which differ"
     twins = (
-        " Its label-swapped twin, not drawn, is the same point: distances do not see the labels."
+        " A parameter and its label-swapped twin are the same point: the twin nearest to the sampler is drawn, in the coordinates "
+        "in which the cost measures distances."
         if has_twins(view)
         else ""
     )
-    line = "The stepped line is the minimiser of the hidden mode, which no sampler sees."
+    line = "The grey line is the minimiser of the hidden mode, which no sampler sees." if len(view.modes) > 1 else (
+        "The grey line is the minimiser."
+    )  # fmt: skip
     return f"{what}: {happened}; {ends}{rest}. {line}{twins}"
 
 

@@ -37,8 +37,23 @@ def exhibit(view: View) -> Exhibit | Omitted:
         ax = fig.subplots()
         for name, curve in curves.items():
             look, mean, (low, high) = view.looks[name], curve.mean, curve.interval
-            ax.plot(np.maximum(steps[rows], 1), mean, color=look.color, linestyle=look.linestyle, label=name)
-            ax.fill_between(np.maximum(steps[rows], 1), low, high, color=look.color, alpha=0.14, linewidth=0)
+            ax.plot(
+                np.maximum(steps[rows], 1),
+                mean,
+                color=look.color,
+                linestyle=look.linestyle,
+                label=name,
+                gid=view.gid(name) or None,
+            )
+            ax.fill_between(
+                np.maximum(steps[rows], 1),
+                low,
+                high,
+                color=look.color,
+                alpha=0.14,
+                linewidth=0,
+                gid=view.gid(name) or None,
+            )
         log_axis(ax)
         from_zero(ax, (curve.mean for curve in curves.values()))
         ax.set_xlabel("step k")

@@ -37,7 +37,7 @@ def exhibits(view: View) -> list[Exhibit]:
     return [
         _exhibit(view, one.name, one.label, one.unit, one.long_name, entries=bool(one.axis))
         for one in declared.values()
-        if one.name != SKEW and one.name in view.arrays
+        if one.name != SKEW and one.name in view.arrays and not one.by_one  # by one: it has an exhibit of its own
     ]
 
 
@@ -82,6 +82,6 @@ def draw_curves(ax: Axes, view: View, middle: Array, curves: dict[str, Curve]) -
     """Draw means with their bands."""
     for name, curve in curves.items():
         look, (low, high) = view.looks[name], curve.interval
-        ax.plot(middle, curve.mean, color=look.color, linestyle=look.linestyle, label=name)
+        ax.plot(middle, curve.mean, color=look.color, linestyle=look.linestyle, label=name, gid=view.gid(name) or None)
         if np.isfinite(low).any():
-            ax.fill_between(middle, low, high, color=look.color, alpha=0.14, linewidth=0)
+            ax.fill_between(middle, low, high, color=look.color, alpha=0.14, linewidth=0, gid=view.gid(name) or None)

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracker.formatting import number, percent
+from tracker.formatting import MOST_NAMES, few, percent, sentence, whole
 from tracker.metrics.after_switch import mean_per_step
 from tracker.metrics.averages import FEWEST_TRIALS, no_interval
 from tracker.metrics.recovery import mixed_survival
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
 from tracker.reports.figure_style import RULE, figure, from_zero, legend, log_axis
+from tracker.reports.median_waits import NEVER, median_wait
 from tracker.runs.summary import ERROR, STEPS
 
 if TYPE_CHECKING:
@@ -64,9 +65,11 @@ def _errors(ax: Axes, view: View, curves: dict[str, Curve]) -> None:
     middle = _middles(view.age_edges)
     for name, curve in curves.items():
         look, mean, (low, high) = view.looks[name], curve.mean, curve.interval
-        ax.plot(middle, mean, color=look.color, linestyle=look.linestyle, label=name)
+        ax.plot(middle, mean, color=look.color, linestyle=look.linestyle, label=name, gid=view.gid(name) or None)
         band = np.isfinite(mean) & np.isfinite(low)
-        ax.fill_between(middle[band], low[band], high[band], color=look.color, alpha=0.14, linewidth=0)
+        ax.fill_between(
+            middle[band], low[band], high[band], color=look.color, alpha=0.14, linewidth=0, gid=view.gid(name) or None
+        )
     log_axis(ax)
     from_zero(ax, (curve.mean for curve in curves.values()))
     ax.set_title("mean error by steps since the switch")
@@ -84,7 +87,14 @@ def _arrivals(ax: Axes, view: View) -> None:
         # age 0 stands at the left edge of the logarithmic axis; the last level is held to the age of the last wait
         at = np.r_[np.maximum(edges[1 : last + 1] - 1, AGE_0_IS_DRAWN_AT), max(edges[last], 2)]
         arrived = 1.0 - alive[:last]
-        ax.step(at, np.r_[arrived, arrived[-1]], where="post", color=look.color, linestyle=look.linestyle)
+        ax.step(
+            at,
+            np.r_[arrived, arrived[-1]],
+            where="post",
+            color=look.color,
+            linestyle=look.linestyle,
+            gid=view.gid(name) or None,
+        )
     ax.axhline(0.5, color=RULE, linewidth=1.2)
     ax.set_ylim(0.0, 1.02)
     ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
@@ -97,29 +107,37 @@ def _middles(edges: Integers) -> Array:
 
 
 def _caption(view: View) -> str:
-    head = f"Over {view.switches} switches"
+    head = f"Over {whole(view.switches)} switches"
     if not view.has_targets:
         return f"{head}, the error by age of the visit; the modes share their minimisers, so re-acquisition has no meaning."
     if not view.alive:
         return f"{head}; every trial of every sampler diverged."
     found = {name: view.summary[name]["recovery"] for name in view.alive}
-    medians = {name: one["median"] for name, one in found.items()}
-    reached = {name: median for name, median in medians.items() if median is not None}
-    if not reached:
-        return f"{head}, no sampler was back inside the target after half of them before the next switch."
-    soonest, latest = min(reached, key=lambda n: reached[n]), max(reached, key=lambda n: reached[n])
-    text = f"{head}, {soonest} was back inside the target within a median of {number(reached[soonest])} steps"
-    if latest != soonest:
-        text += f", {latest} within {number(reached[latest])}"
-    if missing := [name for name in medians if name not in reached]:
-        text += f"; {', '.join(missing)} not in half of the cases"
-    text += f"; {_range(found, 'censored')} of the waits were cut short by the next switch or the end"
+    text = f"{head}; of those that led out of the target, {_half_back(found)}"
+    text += f". {sentence(_range(found, 'censored'))} of these waits were cut short by the next switch or the end"
     if inside := _range(found, "already"):
-        text += f". At {inside} of the switches they stood in the new target already: no waits, and not counted as such"
+        text += (
+            f". At {inside} of all switches they stood in the new target already: nothing to wait for, and not counted"
+        )
     if stayed := _range(found, "stayed"):
-        text += f". A relaxation time after re-acquisition {stayed} were inside still"
-    intervals = "" if view.trials >= FEWEST_TRIALS else f" {no_interval(view.trials).capitalize()} of the medians."
+        text += f". A wait ends at the first touch: a relaxation time later {stayed} were still inside"
+    intervals = "" if view.trials >= FEWEST_TRIALS else f" {sentence(no_interval(view.trials))} of the medians."
     return f"{text}.{intervals}"
+
+
+def _half_back(found: dict[str, dict[str, Any]]) -> str:
+    """Tell after how many steps half were back, from the first to the last; what never was is named, and never called fast."""
+    reached = {name: one for name, one in found.items() if one["median"] is not None}
+    order = sorted(reached, key=lambda name: float(reached[name]["median"]))
+    told = order if len(order) <= MOST_NAMES else [order[0], order[-1]]
+    parts = [f"{name} {median_wait(reached[name], interval=True)}" for name in told]
+    text = f"half were back after these steps: {', '.join(parts)}" if parts else ""
+    if len(told) < len(order):
+        text += f" ({len(order) - 2} others between)"
+    never = [name for name, one in found.items() if median_wait(one) == NEVER]
+    if never:
+        text += f"{'; ' if text else ''}never in half of the cases: {few(never, 'sampler', len(found))}"
+    return text or "there was none to wait for"
 
 
 def _range(found: dict[str, dict[str, Any]], key: str) -> str:
@@ -147,7 +165,7 @@ def _table(view: View) -> Table:
         modes = recovery.get("by_mode") or () if len(view.modes) <= MOST_MODES_IN_THE_TABLE else ()
         rows += [(name, one["mode"], *(one.get(key) for key in keys)) for one in modes]
     columns = (
-        "sampler", "new mode", "already inside", "other switches", "median steps", "low", "high", "censored share",
-        f"mean within {view.horizon} steps", "stayed",
+        "sampler", "new mode", "already there", "other switches", "median wait", "low", "high", "cut short",
+        f"mean wait, up to {whole(view.horizon)} steps", "still inside later",
     )  # fmt: skip
     return Table(columns, tuple(rows))

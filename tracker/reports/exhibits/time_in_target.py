@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tracker.baseline_names import FROZEN
-from tracker.formatting import listed, percent
+from tracker.formatting import few, percent
 from tracker.metrics.after_switch import mean_per_step
-from tracker.metrics.averages import FEWEST_TRIALS, no_interval
+from tracker.metrics.averages import FEWEST_TRIALS, confidence_of_each, no_interval, ratio
+from tracker.metrics.paired import difference
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.figure_style import MARKERS, MODES, RULE, figure, legend, mode_colours, names_below, some
 from tracker.runs.summary import INSIDE, STEPS
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 KEY, QUESTION = "right-basin", "How much of the time are they in the right basin?"
 LABEL = "share of steps inside the target of the current mode"
+WORTH_A_WORD = 0.1  # of the time, between a sampler's modes
 MOST_TICKS = 6  # names of modes along an axis
 
 
@@ -97,6 +99,20 @@ def by_mode(view: View, name: str) -> Curve:
     return mean_per_step(sums[..., INSIDE], sums[..., STEPS], "share")
 
 
+def differs_by_mode(view: View, name: str) -> bool:
+    """Tell whether the paired trials tell a sampler's best mode from its worst, by more than a tenth of the time."""
+    n = view.index(name)
+    sums = view.arrays["by_mode"][view.kept[:, n], n]
+    shares = ratio(sums[..., INSIDE], sums[..., STEPS])
+    pooled = by_mode(view, name).mean
+    if not np.isfinite(pooled).any():
+        return False
+    best, worst = int(np.nanargmax(pooled)), int(np.nanargmin(pooled))
+    pairs = len(view.modes) * (len(view.modes) - 1) // 2
+    gap = difference(shares[:, best], shares[:, worst], confidence_of_each(pairs * len(view.samplers)))
+    return bool(pooled[best] - pooled[worst] > WORTH_A_WORD and gap.low > 0.0)
+
+
 def _caption(view: View, shares: dict[str, Curve]) -> str:
     total = {name: view.summary[name]["inside_target"]["mean"] for name in view.names}
     known = {name: total[name] for name in view.samplers if total[name] is not None}
@@ -107,10 +123,9 @@ def _caption(view: View, shares: dict[str, Curve]) -> str:
     if worst != best:
         text += f", {worst} {percent(known[worst])}"
     text += f", standing still {percent(total[FROZEN])}" if FROZEN in total else ""
-    apart = [name for name in known if np.ptp(shares[name].mean) > 0.1]
-    uneven = (
-        f"; {listed(apart)} {'does' if len(apart) == 1 else 'do'} better in some modes than in others" if apart else ""
-    )
+    apart = [name for name in known if differs_by_mode(view, name)]
+    does = "does" if len(apart) == 1 else "do"
+    uneven = f"; {few(apart, 'sampler', len(known))} {does} better in some modes than in others" if apart else ""
     bars = (
         "Bars are 95 % intervals over trials"
         if view.trials >= FEWEST_TRIALS

@@ -1,0 +1,40 @@
+"""Say so where the cost names another winner than the error does: it is often the most interesting fact of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tracker.baseline_names import FROZEN
+from tracker.metrics.paired import ratio_of_means
+from tracker.reports.best_of_sweep import confidence_of_best
+
+if TYPE_CHECKING:
+    from tracker.reports.run_view import View
+
+COST = "excess_cost"
+
+
+def second_opinion(view: View, best: str) -> str:
+    """Return a short sentence where the excess cost contradicts the verdict on ``best``; nothing where it does not.
+
+    Intervals over paired trials decide, widened for the number of comparisons: another sampler costs less than ``best``, or
+    standing still costs less, or no sampler is told to cost less than standing still.
+    """
+    costs = view.values(COST)
+    if not np.isfinite(costs[:, view.index(best)]).any():
+        return ""
+    confidence = confidence_of_best([len(view.alive) + 1])
+
+    def cheaper(name: str, other: str) -> bool:
+        return ratio_of_means(costs[:, view.index(name)], costs[:, view.index(other)], confidence).high < 1.0
+
+    means = {name: float(np.nanmean(costs[:, view.index(name)])) for name in view.alive}
+    least = min(means, key=lambda name: means[name])
+    if FROZEN in view.names:
+        if cheaper(FROZEN, least):
+            return "By cost standing still is best."
+        if not any(cheaper(name, FROZEN) for name in view.alive):
+            return "By cost none is told from standing still."
+    return f"By cost {least} is best." if least != best and cheaper(least, best) else ""
