@@ -34,6 +34,8 @@ FIRST = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # scenarios of tests are often doubtful on purpose; tests of the warnings look for them
+    config.addinivalue_line("filterwarnings", "ignore::tracker.scenario.complaints.ScenarioWarning")
     config.option.loadscopereorder = False  # xdist's own order is by the number of tests, which tells little
 
 

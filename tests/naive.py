@@ -266,6 +266,9 @@ class Sampler(ABC):
     def idle(self, cost: Cost, k: int) -> None:
         return
 
+    def told_of_switch(self) -> None:
+        return
+
 
 class Langevin(Sampler):
     def step(self, cost: Cost, k: int, z: Any, w: np.ndarray) -> None:
@@ -423,6 +426,77 @@ class Psgld(Sampler):
         self.theta = self.theta - self.eps * G @ g + self.noise * np.sqrt(G) @ w
 
 
+class Around(Sampler):
+    """A sampler around another, which is made of the keys in ``sampler``."""
+
+    def begin(self) -> None:
+        keys = {"epsilon": self.eps, "beta": self.keys.get("beta", 1.0), **self.keys["sampler"]}
+        self.within = SAMPLERS[keys["kind"]](keys, self.theta, self.S, self.seed, self.trial)
+
+    def idle(self, cost: Cost, k: int) -> None:
+        self.within.idle(cost, k)
+
+
+class Averaged(Around):
+    def step(self, cost: Cost, k: int, z: Any, w: np.ndarray) -> None:
+        self.within.step(cost, k, z, w)
+        self.theta = (1 - self.keys["rate"]) * self.theta + self.keys["rate"] * self.within.theta
+        self.S = self.within.S
+
+
+class Restart(Around):
+    def begin(self) -> None:
+        super().begin()
+        self.n, self.hot, self.is_due, self.alarms = None, 0, False, []
+        self.plain = self.within.eps, self.within.noise
+        self.clear()
+
+    def clear(self) -> None:
+        """All sums are 0; ``seen``: theta_j - r_j / curvature since each of them last was."""
+        self.U = {(sign, d): 0.0 for sign in (1, -1) for d in range(self.N)}
+        self.seen: dict[tuple[int, int], list[float]] = {place: [] for place in self.U}
+
+    def told_of_switch(self) -> None:
+        self.is_due = self.keys.get("detector") == "true-times"
+
+    def step(self, cost: Cost, k: int, z: Any, w: np.ndarray) -> None:
+        keys, g, theta = self.keys, cost.gradient(self.within.theta, z), self.within.theta.copy()
+        above = []
+        if keys.get("detector", "cusum") == "cusum":
+            for (sign, d), u in self.U.items():
+                self.U[sign, d] = max(
+                    0.0, u + keys["shift"] * (sign * g[d] - keys["shift"] / 2) / keys["noise_variance"]
+                )
+                place = theta[d] - g[d] / keys.get("curvature", 1.0)
+                self.seen[sign, d] = [*self.seen[sign, d], place] if self.U[sign, d] > 0 else []
+            above = [place for place, u in self.U.items() if u > keys["threshold"]]
+        alarm, self.is_due = bool(above) or self.is_due, False
+        mean = keys.get("action", "mean") == "mean"
+        if alarm:
+            self.alarms.append(k)
+            if mean:
+                for sign, d in above:
+                    theta[d] = sum(self.seen[sign, d]) / len(self.seen[sign, d])
+                self.n = min((len(self.seen[place]) for place in above), default=0)
+            self.hot = keys.get("hot_steps", 0)
+            self.clear()
+            self.within.theta = theta
+            self.within.begin()
+        self.within.eps, self.within.noise = self.plain
+        if alarm and mean:
+            self.within.idle(cost, k)
+        else:
+            if not mean and self.hot > 0:
+                self.hot -= 1
+                self.within.noise = self.plain[1] * np.sqrt(keys["beta"] / keys["hot_beta"])
+            elif mean and self.n is not None:
+                self.n += 1
+                self.within.eps = max(keys.get("floor", 0.0), 1 / (self.n * keys["curvature"]))
+                self.within.noise = self.plain[1] * np.sqrt(self.within.eps / self.plain[0])
+            self.within.step(cost, k, z, w)
+        self.theta, self.S = self.within.theta, self.within.S
+
+
 class Frozen(Sampler):
     def step(self, cost: Cost, k: int, z: Any, w: np.ndarray) -> None:
         return
@@ -443,6 +517,8 @@ SAMPLERS: dict[str, type[Sampler]] = {
     "adaptive-step": AdaptiveStep,
     "kinetic": Kinetic,
     "psgld": Psgld,
+    "restart": Restart,
+    "averaged": Averaged,
     "frozen": Frozen,
     "oracle": Oracle,
 }
@@ -477,6 +553,8 @@ def run(
         if isinstance(sampler, Oracle):
             nearest = np.argmin([np.linalg.norm(sampler.theta - m) for m in cost.minimisers])
             sampler.theta = cost.minimisers[nearest]
+        if k and x != modes[k - 1]:
+            sampler.told_of_switch()
         thetas.append(sampler.theta)
         skews.append(sampler.S)
         tangents.append(sampler.D)

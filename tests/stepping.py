@@ -22,7 +22,7 @@ class Steps:
         self.states = []
         for k in range(problem.layout.steps):
             block = engine._block(environment.advance(k + 1), environment)
-            engine._advance(problem, contestant, index, starts, skews, block, self.ledger)
+            engine._advance(problem, engine.packed_modes(problem), contestant, index, starts, skews, block, self.ledger)
             self.states.append(unpack(contestant.parameters, N, self.ledger.state[0].copy()))
 
     def stack(self, name: str) -> np.ndarray:

@@ -52,8 +52,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "exponential": {"compiled"},
     "environment": {"chain", "compiled", "streams"},
     "costs": {"compiled", "exponential", "keys", "streams", "regular_files"},
-    "samplers": {"compiled", "keys", "baseline_names", "streams", "costs.base"},
-    "scenario": {"chain", "skew", "costs", "samplers", "keys", "compiled", "regular_files"},
+    "samplers": {"compiled", "keys", "baseline_names", "streams", "costs.base", "costs.facts"},
+    "scenario": {"chain", "skew", "costs", "samplers", "keys", "compiled", "metrics.claims", "metrics.table", "regular_files"},
     "engine": {"scenario", "environment", "costs", "samplers", "compiled", "streams", "skew"},
     "line_area": set(),
     "metrics": {"autocorrelation", "line_area"},
@@ -61,10 +61,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "references": {"scenario", "costs", "compiled", "streams", "autocorrelation"},
     "runs": {"scenario", "engine", "metrics", "chain", "skew", "baseline_names", "regular_files", "__version__", "samplers.state"},
     "convergence": {"scenario", "engine", "runs", "limits", "metrics", "chain", "skew", "costs.facts", "samplers.base"},
+    "advice": {"scenario", "runs", "limits", "metrics", "regular_files", "samplers.base"},
     "reports": {
-        "metrics", "limits", "convergence", "runs", "scenario", "engine", "chain", "costs.minimise", "baseline_names", "regular_files",
+        "advice", "metrics", "limits", "references", "convergence", "runs", "scenario", "engine", "chain", "costs.base", "costs.minimise", "baseline_names", "regular_files",
     },
-    "cli": {"runs", "scenario", "costs", "samplers", "metrics", "convergence", "reports", "__version__"},
+    "cli": {"advice", "limits", "runs", "scenario", "costs", "samplers", "metrics", "convergence", "reports", "__version__"},
 }  # fmt: skip
 # What studies/ may use beside ``tracker`` and its public modules: how numbers are measured, written and shown. No
 # simulation, no storage, no kernels: what a study needs to know of a run, the run itself tells.
@@ -294,8 +295,19 @@ def test_the_command_line_is_in_small_files(path: Path) -> None:
 
 # What of costs and samplers others may import: the table, the contract, the facts, and what works for any of them.
 FOR_ANY = {
-    "costs": {"COSTS", "base", "facts", "minimise", "csv_rows", "work_account"},
-    "samplers": {"SAMPLERS", "base", "state", "linear_step", "baselines"},
+    "costs": {
+        "COSTS",
+        "base",
+        "facts",
+        "minimise",
+        "moved",
+        "csv_rows",
+        "derivative_checks",
+        "foretold",
+        "stored_draws",
+        "work_account",
+    },
+    "samplers": {"SAMPLERS", "base", "state", "linear_step", "baselines", "alarms", "known_world", "wrapper_keys"},
 }
 NAMES = {
     "costs": {*COSTS, *(keys.__name__ for keys in COSTS.values())},
@@ -305,8 +317,11 @@ NAMES = {room: names | {name.replace("-", "_") for name in names} for room, name
 
 
 def families_asked_for(source: ast.AST, room: str) -> list[str]:
-    """The lines that ask for a family of costs or a kind of sampler; a Hessian is also what some samplers evaluate."""
-    return asked_for(source, room, NAMES[room], FOR_ANY[room], Evaluations._fields)
+    """The lines that ask for a family of costs or a kind of sampler.
+
+    A Hessian is also what some samplers evaluate, and "averaged" the limit of a fast chain.
+    """
+    return asked_for(source, room, NAMES[room], FOR_ANY[room], (*Evaluations._fields, "averaged"))
 
 
 @pytest.mark.parametrize("room", FOR_ANY)

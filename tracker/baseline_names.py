@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-FROZEN, ORACLE = "frozen", "oracle"
-WHAT_THEY_DO = {FROZEN: "stands still", ORACLE: "knows the mode"}
+FROZEN, ORACLE, FILTER = "frozen", "oracle", "filter"
+WHAT_THEY_DO = {
+    FROZEN: "stands still",
+    ORACLE: "knows the mode",
+    FILTER: "infers the mode from one gradient a step and all else",
+}
+WHAT_THEY_KNOW = {FROZEN: "nothing", FILTER: "Q, alpha and all costs", ORACLE: "the mode"}
+LADDER = tuple(WHAT_THEY_KNOW)  # the baselines by what they know
 BASELINES = tuple(WHAT_THEY_DO)
 
 

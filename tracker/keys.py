@@ -7,13 +7,13 @@ samplers declares its keys with these types, in its own file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter
 from pydantic.functional_validators import AfterValidator, BeforeValidator
 
-MAX_DIMENSION = 500
+MAX_DIMENSION = 1000
 SYMMETRY_TOLERANCE = 1e-12
 LARGEST, SMALLEST = 1e30, 1e-30  # of numbers, and of positive numbers: beyond, squares and quotients overflow in places
 
@@ -22,6 +22,23 @@ class Keys(BaseModel):
     """A table of a scenario file: frozen, strict, closed."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    @classmethod
+    def key_names(cls) -> list[str]:
+        """Return the keys that the table may have."""
+        return list(cls.model_fields)
+
+
+FROM_A_FILE = {"file": True}  # context of a validation: every key that is required must be there
+
+
+def named_by_kind(table: type[BaseModel], word: str, data: Any, context: Any) -> Any:
+    """Return the keys of an entry that a script makes, with the family and the name that a file would have to say."""
+    if context or not isinstance(data, dict):
+        return data
+    says = get_args(table.model_fields[word].annotation)  # of Literal["langevin"]
+    family = data.get(word, says[0] if says else None)
+    return {**({} if family is None else {word: family, "name": family}), **data}
 
 
 def meaning_of(table: type[BaseModel] | None, key: str) -> str:
@@ -53,7 +70,8 @@ def together(*checks: Callable[[], object]) -> None:
         raise Several(problems)
 
 
-def _number(value: Any) -> Any:
+def number(value: Any) -> Any:
+    """Return ``value`` as a float after checking that it is a finite number of a possible size."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise ValueError("must be a number")  # noqa: TRY004  (pydantic collects ValueErrors only)
     try:
@@ -88,12 +106,13 @@ def _list(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-Number = Annotated[float, Field(allow_inf_nan=False), BeforeValidator(_number)]
+Number = Annotated[float, Field(allow_inf_nan=False), BeforeValidator(number)]
 Positive = Annotated[Number, Field(gt=0), AfterValidator(_not_tiny)]
 Whole = Annotated[int, BeforeValidator(_whole)]
 Count = Annotated[Whole, Field(ge=1, le=10**15)]
 Step = Annotated[Whole, Field(ge=0, le=10**15)]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+DottedName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]  # of modes and samplers
 Vector = Annotated[tuple[Number, ...], BeforeValidator(_list), Field(min_length=1, max_length=MAX_DIMENSION)]
 Series = Annotated[tuple[Number, ...], BeforeValidator(_list), Field(min_length=1, max_length=10**6)]
 
@@ -118,7 +137,7 @@ def _infinite(value: Any) -> Any:
         return float("inf")
     if isinstance(value, float) and np.isposinf(value):
         raise ValueError('must be a finite number, or "inf" as text')
-    return _number(value)
+    return number(value)
 
 
 # beta = "inf" switches the injected noise off
@@ -130,7 +149,7 @@ InverseTemperature = Annotated[
 ]
 
 
-def symmetric(matrix: Matrix, name: str, *, definite: bool) -> np.ndarray[Any, np.dtype[np.float64]]:
+def symmetric(matrix: Any, name: str, *, definite: bool) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return ``matrix`` as an array after checking that it is symmetric and positive (semi-)definite."""
     array = np.array(matrix, dtype=float)
     if array.shape[0] != array.shape[1]:
@@ -165,7 +184,7 @@ def _skew(value: Any) -> Any:
             raise ValueError('must be a matrix, a number (for N = 2), "random" or "optimal"')
         return value
     if not isinstance(value, (list, tuple)):
-        return _number(value)
+        return number(value)
     matrix = TypeAdapter(Matrix).validate_python(value)
     if len(matrix) != len(matrix[0]):
         raise ValueError(f"a {len(matrix)} x {len(matrix[0])} matrix is not square")

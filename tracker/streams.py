@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 # The roles are published: scripts may rebuild any stream with numpy alone.
-CHAIN, OBSERVATIONS, NOISE, PERTURBATIONS, SKEW, START, INNER = range(7)
+CHAIN, OBSERVATIONS, NOISE, PERTURBATIONS, SKEW, START, INNER, DRIFT = range(8)
 
 _U = np.uint64
 _LOW32 = _U(0xFFFFFFFF)

@@ -185,7 +185,7 @@ BAD: dict[str, tuple[str, str, list[str]]] = {
     "noise of a wrong type": (
         "curvature =",
         'gradient_noise = "x"\ncurvature =',
-        ['modes[0] "one": gradient_noise: "x" must be a number or a list'],
+        ['modes[0] "one": gradient_noise: "x" must be a matrix, a list (its diagonal)'],
     ),
     "noise with a wrong entry": (
         "curvature =",

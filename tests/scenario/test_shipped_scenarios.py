@@ -19,7 +19,23 @@ from tracker.runs.forecast import refusals
 from tracker.scenario import build_modes, warnings
 
 FILES = sorted(SCENARIOS.glob("*.toml"))
+# a chain, noise of one range and one minimiser in each mode
+FILTERED = {
+    "equal_jumps",
+    "adapted_noise",
+    "example_a",
+    "four_wells",
+    "jumping_mixture",
+    "ladder",
+    "rivals",
+    "swapping_wells",
+    "swapping_wells_sweep",
+    "three_regimes",
+}
 SHORT = ["trials=2", "steps=12", "burn_in=2", "record_every=6", "sweep={}"]
+
+
+ABOUT_A_WARNING = {"skew_instability": "S pumps energy"}  # what such a scenario is there to show
 
 
 def test_there_are_scenarios() -> None:
@@ -31,10 +47,13 @@ def test_scenario_runs_shortened(path: Path) -> None:
     scenario = tracker.load(path, SHORT)
     run = interpreted(scenario)
     rows = run.summary["samplers"]
-    assert [row["name"] for row in rows] == [*(s.name for s in scenario.samplers), "frozen", "oracle"]
+    filtered = ["filter"] if path.stem in FILTERED else []
+    assert [row["name"] for row in rows] == [*(s.name for s in scenario.samplers), "frozen", "oracle", *filtered]
+    assert len(run.summary["notes"]) == (not filtered)  # why there is no filter
     assert all(row["diverged"] == 0 for row in rows)
-    assert rows[-1]["tracking_error"]["mean"] == 0.0  # the oracle sits on the minimiser of each mode
-    assert all(row["tracking_error"]["mean"] > 0 for row in rows[:-1] if row["name"] != "frozen")
+    errors = {row["name"]: row["tracking_error"]["mean"] for row in rows}
+    assert errors["oracle"] == 0.0  # it sits on the minimiser of each mode
+    assert all(error > 0 for name, error in errors.items() if name not in ("frozen", "oracle"))
     json.dumps(run.summary, allow_nan=False)
 
 
@@ -47,7 +66,12 @@ def test_scenario_says_its_claim_and_breaks_no_rule(path: Path) -> None:
     assert refusals(scenario) == []
     assert scenario.name == path.stem.replace("_", "-")
     built = build_modes(scenario) if scenario.dimension <= 2 else None  # the others are built above
-    assert warnings(scenario, built) == []
+    found = warnings(scenario, built)
+    if path.stem in ABOUT_A_WARNING:
+        assert len(found) == 1
+        assert ABOUT_A_WARNING[path.stem] in found[0]
+    else:
+        assert found == []
 
 
 def test_a_scenario_with_data_runs_from_any_folder(tmp_path: Path) -> None:

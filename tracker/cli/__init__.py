@@ -7,7 +7,23 @@ from __future__ import annotations
 
 import os
 
-from tracker.cli import compare, export, limit, new, report, run, schema, signals, status, sweep, validate
+from tracker.cli import (
+    advise,
+    compare,
+    export,
+    limit,
+    merge,
+    new,
+    report,
+    run,
+    schema,
+    signals,
+    status,
+    sweep,
+    tour,
+    validate,
+    watch,
+)
 from tracker.cli import list as listing
 from tracker.cli.error_messages import open_closed_streams, spell_out, with_exit_codes
 from tracker.cli.plain_warnings import warn_plainly
@@ -15,10 +31,14 @@ from tracker.cli.program import app
 from tracker.cli.waiting_parent import watch_over_a_child
 
 COMMANDS = (
+    tour.tour,
     run.run,
     sweep.sweep,
+    merge.merge,
     status.status,
+    watch.watch,
     validate.validate,
+    advise.advise,
     limit.limit,
     new.new,
     listing.list_,

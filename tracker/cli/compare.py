@@ -37,6 +37,13 @@ def compare(
         ),
     ] = None,
     plugins: Plugins = None,
+    code: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE.py",
+            help="The file of costs and samplers that a run was made with; twice where the runs were made with two. It is run.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Compare two runs on the same trials: ratios with 95 % intervals, and in how many trials the second is better.
@@ -53,10 +60,11 @@ def compare(
     from tracker.reports.html_page import write
     from tracker.reports.run_vs_run import NotPaired, as_rows, page, steps, steps_line
     from tracker.reports.run_vs_run import compare as changes_between
+    from tracker.reports.what_differs import differences, summary_lines
 
     try:
         conditions = [parse_condition(text) for text in fail_if or ()]
-        one, two = _open(first, plugins), _open(second, plugins)
+        one, two = (_open(folder, plugins, code or ()) for folder in (first, second))
         changes = changes_between(one, two)
         failed = failures(changes, conditions)
     except NotPaired as error:
@@ -70,9 +78,14 @@ def compare(
         raise Refused(USAGE, str(error)) from None
     if json:
         about = {"first": str(first), "second": str(second), "steps": steps(one, two)}
-        print_json({**about, "changes": as_rows(changes), "failed": failed})
+        print_json({**about, "differences": differences(one, two), "changes": as_rows(changes), "failed": failed})
     else:
-        print_table(console(), HEAD, [_row(c) for c in changes if METRICS[c.quantity].shown], left=2)
+        differ = differences(one, two)
+        heads = [f"differs: {line}" for line in differ] or ["the scenarios are the same"]
+        for line in (*heads, *summary_lines(changes)):
+            console().print(Text(line))
+        shown = [c for c in changes if METRICS[c.quantity].shown and not _unmoved(c)]
+        print_table(console(), HEAD, [_row(c) for c in shown], left=2, spare=SPARE)
         for line in (*_diverged(changes), steps_line(one, two)):
             console().print(Text(line))
     if out is not None:
@@ -82,14 +95,29 @@ def compare(
         raise Refused(CHECK, *failed)
 
 
-def _open(folder: Path, plugins: Sequence[str] | None) -> Run:
+def _open(folder: Path, plugins: Sequence[str] | None, files: Sequence[Path]) -> Run:
     from tracker.runs import open_run
+    from tracker.runs.ownership import read_manifest
+    from tracker.scenario.code_file import read_code
 
     with read_from(folder):
-        return open_run(folder, plugins=plugins or ())
+        codes = [read_code(file) for file in files]
+        wanted = read_manifest(folder).code if len(codes) > 1 else ""
+        code = next((one for one in codes if one.sha256 == wanted), codes[0] if codes else None)
+        return open_run(folder, plugins=plugins or (), code=code)
 
 
 HEAD = ("sampler", "quantity", "first", "second", "ratio [95 %]", "difference [95 %]", "wins")
+
+
+SPARE = ("difference [95 %]", "first", "second", "wins")  # what a narrow terminal leaves out
+
+
+def _unmoved(change: Change) -> bool:
+    """Tell whether it is a baseline that is the same in both runs: a row of ones."""
+    from tracker.samplers.baselines import BASELINES
+
+    return change.sampler in BASELINES and (change.ratio[:3] == (1.0, 1.0, 1.0) or change.ratio.trials == 0)
 
 
 def _row(change: Change) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 @contextmanager
 def written_by(what: str, folder: Path, again: str) -> Iterator[None]:
     """Refuse in the user's words while ``what`` ("run" or "sweep") writes ``folder``; ``again`` is the command that continues it."""
-    from tracker.runs import NothingComputed, RunDiffers, RunExists, RunLocked
+    from tracker.runs import FewerTrials, NothingComputed, RunDiffers, RunExists, RunLocked
     from tracker.runs.workers import OtherProgram
 
     kept = f"what is finished is kept. Continue with: {again}"
@@ -31,6 +31,11 @@ def written_by(what: str, folder: Path, again: str) -> Iterator[None]:
     except RunDiffers as found:
         head = f"{folder}: holds another {what}; --replace overwrites it, --out chooses another. It differs in"
         raise Refused(EXISTS, head, *(f"  {line}" for line in found.differences)) from None
+    except FewerTrials as found:
+        line = (
+            f"{folder}: has {found.there} trials already, and trials can only be added: --trials {found.there} or more"
+        )
+        raise Refused(USAGE, f"{line}, or --replace") from None
     except NothingComputed as found:
         raise Refused(FAILED, str(found)) from None
     except ModuleNotFoundError as error:

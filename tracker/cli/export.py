@@ -9,7 +9,7 @@ import typer
 
 from tracker.cli.directory_errors import read_from
 from tracker.cli.error_messages import USAGE, Refused
-from tracker.cli.options import FinishedRun, Plugins
+from tracker.cli.options import Code, FinishedRun, Plugins
 from tracker.formatting import counted
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def export(
         str | None, typer.Option(help="The sampler for --arviz.", show_default="all, along an axis of their own")
     ] = None,
     plugins: Plugins = None,
+    code: Code = None,
 ) -> None:
     """Write a finished run for other programs: CSV for anything, a DataTree for ArviZ.
 
@@ -55,7 +56,7 @@ def export(
     from tracker.runs.csv_and_arviz import to_csv
 
     with read_from(folder):
-        run = open_run(folder, plugins=plugins or ())
+        run = open_run(folder, plugins=plugins or (), code=code)
     if csv is not None:
         for file, rows in to_csv(run, csv):
             print(f"wrote {file}: {counted(rows, 'row')}")

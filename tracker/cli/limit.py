@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.text import Text
 
 from tracker.cli.error_messages import CHECK, REFUSED, USAGE, Refused, say
-from tracker.cli.options import File, Json, MaxSteps, MaxWork, Plugins, Quiet, Settings, limits_of
+from tracker.cli.options import Code, File, Json, MaxSteps, MaxWork, Plugins, Quiet, Settings, limits_of
 from tracker.cli.printing import console, number, print_json, print_table
 from tracker.cli.progress import reporter
 
@@ -55,8 +55,20 @@ def limit(
             show_default="alpha/epsilon kept",
         ),
     ] = None,
+    scaled: Annotated[
+        bool,
+        typer.Option(
+            "--scaled",
+            help='Judge the error over sqrt(epsilon) at beta = "inf"; with --path below 1 that of a fast chain.',
+        ),
+    ] = False,
+    require: Annotated[
+        Literal["confirmed"] | None,
+        typer.Option(help="Exit with 6 unless both verdicts are confirmed; otherwise only a rejected one does."),
+    ] = None,
     settings: Settings = None,
     plugins: Plugins = None,
+    code: Code = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write a page and its figures.", show_default="none")
     ] = None,
@@ -86,7 +98,7 @@ def limit(
     from tracker.scenario import load
 
     ladder = None if epsilons is None else _numbers(epsilons)
-    scenario = load(file, settings or (), plugins or ())
+    scenario = load(file, settings or (), plugins or (), code)
     limits = limits_of(max_steps, None, None)
 
     from tracker.convergence import check_limit
@@ -110,6 +122,7 @@ def limit(
                 resolution,
                 path,
                 progress,
+                scaled=scaled,
                 workers=workers,
                 **limits,
                 **work,
@@ -130,6 +143,14 @@ def limit(
         print_verdict(verdict)
     if verdict.rejected:
         raise Refused(CHECK, "rejected: see above")
+    if require is not None and (short := _not_confirmed(verdict)):
+        raise Refused(CHECK, f"--require confirmed: {', '.join(short)}")
+
+
+def _not_confirmed(verdict: Verdict) -> list[str]:
+    """Name the verdicts that are anything but confirmed."""
+    both = {"the limit": verdict.limit_verdict, "the implementation": verdict.implementation_verdict}
+    return [f"{what} is {outcome}" for what, outcome in both.items() if outcome != "confirmed"]
 
 
 def _numbers(text: str) -> list[float]:

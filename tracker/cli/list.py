@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 
 
 def list_(
-    folder: Annotated[Path, typer.Argument(help="Where scenario files are.")] = Path("scenarios"),
+    folder: Annotated[
+        Path | None,
+        typer.Argument(help="Where scenario files are; else scenarios/ here, and those that came with the program."),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """List the scenarios in a folder with their claims, and the families of costs and kinds of samplers.
+    """List scenarios with their claims, and the families of costs and kinds of samplers.
 
     For example:
 
@@ -31,20 +34,34 @@ def list_(
     from tracker.costs import COSTS
     from tracker.samplers import SAMPLERS
 
-    if not folder.is_dir():
+    if folder is not None and not folder.is_dir():
         raise Refused(USAGE, f"{folder}: no such folder; give one, as in: tracker list path/to/scenarios")
-    scenarios = [_described(path) for path in sorted(folder.glob("*.toml"))]
+    found = {one: [_described(path) for path in sorted(one.glob("*.toml"))] for one in _folders(folder)}
+    scenarios = [scenario for described in found.values() for scenario in described]
     facts = {"scenarios": scenarios, "costs": _families(COSTS), "samplers": _families(SAMPLERS)}
     if json:
         print_json(facts)
         return
     screen = console()
-    rows = [(s["file"], s["size"], s["claim"]) for s in scenarios]
-    screen.print(table((f"scenarios in {folder}", "size", "claim"), rows, left=3))
+    for one, described in found.items():
+        rows = [(s["file"], s["size"], s["claim"]) for s in described]
+        screen.print(table((f"scenarios in {one}", "size", "claim"), rows, left=3))
     screen.print(table(("costs", ""), list(_families(COSTS).items()), left=2))
     screen.print(table(("samplers", ""), list(_families(SAMPLERS).items()), left=2))
     if not scenarios:
         screen.print(Text("no scenario here; tracker new NAME writes one"))
+
+
+def _folders(given: Path | None) -> list[Path]:
+    """Return the folders that are looked into: the given one, else ``scenarios`` here and the one of the program."""
+    from tracker.scenario.shipped import shipped_folder
+
+    if given is not None:
+        return [given]
+    here, shipped = Path("scenarios"), shipped_folder()
+    if not here.is_dir():
+        return [shipped]
+    return [here] if here.resolve() == shipped.resolve() else [here, shipped]
 
 
 def _described(path: Path) -> dict[str, Any]:

@@ -40,6 +40,12 @@ def limits_of(steps: float | None, memory: float | None, disk: float | None) -> 
     return {key: limit for key, limit in given.items() if limit is not None}
 
 
+def code_words(plugins: list[str] | None, code: Path | None) -> list[str]:
+    """Return the words of a command that allow the same packages and the same file of code."""
+    words = [word for name in plugins or () for word in ("--allow-plugins", name)]
+    return [*words, *(["--code", str(code)] if code is not None else [])]
+
+
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file (TOML).", show_default=False)]
 Settings = Annotated[
     list[str] | None,
@@ -58,6 +64,15 @@ Plugins = Annotated[
         metavar="NAME",
         help="Use the costs and samplers of an installed package, by the name it is installed under: its code is run. "
         "Repeatable.",
+    ),
+]
+Code = Annotated[
+    Path | None,
+    typer.Option(
+        "--code",
+        metavar="FILE.py",
+        help='A Python file with costs and samplers of your own, costs = {"name": Class} and samplers = {"name": Class}: it is run. '
+        "Its content belongs to the run.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
@@ -102,6 +117,7 @@ class RunOptions(NamedTuple):
     engine: Engine = "threads"
     settings: Settings = None
     plugins: Plugins = None
+    code: Code = None
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue what is in the directory; what is finished is only read.")
     ] = False
@@ -114,6 +130,11 @@ class RunOptions(NamedTuple):
     max_steps: MaxSteps = None
     max_memory: MaxMemory = None
     max_disk: MaxDisk = None
+
+    @property
+    def code_words(self) -> list[str]:
+        """The words of a command that allow the same code."""
+        return code_words(self.plugins, self.code)
 
     @property
     def limits(self) -> dict[str, float]:

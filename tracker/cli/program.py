@@ -9,6 +9,7 @@ import typer
 
 app = typer.Typer(
     name="tracker",
+    context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
     add_completion=False,
     rich_markup_mode="markdown",
@@ -19,6 +20,8 @@ A hidden Markov chain picks one of several cost functions at every step; sampler
 `tracker` measures how well they follow.
 
 Begin with
+
+    tracker tour                  # a guided first run, two minutes
 
     tracker new my-world          # writes my-world.toml, commented
 

@@ -9,7 +9,7 @@ import typer
 
 from tracker.cli.directory_errors import read_from
 from tracker.cli.error_messages import say
-from tracker.cli.options import Plugins
+from tracker.cli.options import Code, Plugins
 from tracker.formatting import counted
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def report(
         typer.Option(help="Write each figure alone, too, into figures/ beside the page."),
     ] = None,
     plugins: Plugins = None,
+    code: Code = None,
 ) -> None:
     """Write the page of a run or a sweep: one HTML file that needs nothing else.
 
@@ -46,8 +47,9 @@ def report(
     from tracker.runs.sweep_reading import is_sweep
 
     with read_from(folder):
-        result = (open_sweep if is_sweep(folder) else open_run)(folder, plugins=plugins or ())
+        result = (open_sweep if is_sweep(folder) else open_run)(folder, plugins=plugins or (), code=code)
     page = out if out is not None else folder / PAGE
+    solve_theory(result)
     say(f"writing the report: {_size(result)}")
     result.report(page)
     print(page)
@@ -60,6 +62,15 @@ def report(
         )
         for path in one_by_one:
             print(path)
+
+
+def solve_theory(result: Run | Sweep, *, quiet: bool = False) -> None:
+    """Solve what theory says for the page of a run, with a line of progress, unless it was kept."""
+    from tracker.advice.theory_of_run import theory_of
+    from tracker.runs import Run
+
+    if isinstance(result, Run):
+        theory_of(result, (lambda _: None) if quiet else say)
 
 
 def _size(result: Run | Sweep) -> str:

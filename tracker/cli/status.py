@@ -76,7 +76,8 @@ def _lines(status: Status | SweepStatus) -> Iterator[str]:
     from tracker.runs.sweep_status import SweepStatus
 
     who = f" by {status.holder}" if status.holder is not None else ""
-    yield f"{status.name}: {status.state}{who}"
+    part = getattr(status, "part_of_run", None)
+    yield f"{status.name}{f', part {part}' if part else ''}: {status.state}{who}"
     yield from _points(status) if isinstance(status, SweepStatus) else _shards(status)
     if status.damaged:
         yield f"put aside, and computed again: {counted(status.damaged, 'damaged file')}"

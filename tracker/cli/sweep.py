@@ -55,13 +55,15 @@ def sweep(
     from tracker.runs import sweep as run_sweep
     from tracker.runs.forecast import ResourceLimits
     from tracker.scenario import load
+    from tracker.scenario.own_checks import check_at_start
 
     if metric not in METRICS:
         raise Refused(USAGE, f"--metric: {metric!r} is none of {', '.join(METRICS)}")
     if options.replace and options.resume:
         raise Refused(USAGE, "--replace begins anew, --resume continues: choose one")
-    scenario = load(file, options.settings or (), options.plugins or ())
+    scenario = load(file, options.settings or (), options.plugins or (), options.code)
     _refuse_settings_of_axes(scenario, options.settings or ())
+    check_at_start(scenario)
     points = points_of(scenario)
     if refused := sweep_refusals(sweep_cost(points), points, ResourceLimits(**options.limits)):
         raise Refused(REFUSED, *refused)

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from tracker.cli.error_messages import REFUSED, Refused, say
-from tracker.cli.options import File, Json, MaxDisk, MaxMemory, MaxSteps, Plugins, Settings, limits_of
+from tracker.cli.options import Code, File, Json, MaxDisk, MaxMemory, MaxSteps, Plugins, Settings, limits_of
 from tracker.cli.printing import console, duration, number, print_json, print_table
-from tracker.cli.summary_printing import regime_lines, size_of
 from tracker.cli.sweep_checks import say_warnings, sweep_cost, sweep_refusals, warnings_of
-from tracker.formatting import counted
+from tracker.formatting import counted, plain, whole
+from tracker.reports.summary_text import regime_lines, size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tracker.runs.forecast import ResourceLimits
     from tracker.scenario import Scenario
 
+MOST_COORDINATES = 12  # of a minimiser
 MOST_ROWS = 300  # of samplers in modes: a table of thousands takes longer to print than to compute
 
 
@@ -27,6 +28,7 @@ def validate(
     file: File,
     settings: Settings = None,
     plugins: Plugins = None,
+    code: Code = None,
     json: Json = False,
     max_steps: MaxSteps = None,
     max_memory: MaxMemory = None,
@@ -46,7 +48,7 @@ def validate(
     from tracker.runs.forecast import ResourceLimits, search_refusals, what_is_searched
     from tracker.scenario import load
 
-    scenario = load(file, settings or (), plugins or ())
+    scenario = load(file, settings or (), plugins or (), code)
     say(f"{what_is_searched(scenario)}, then the stability of {counted(len(scenario.samplers), 'sampler')}")
     limits = ResourceLimits(**limits_of(max_steps, max_memory, max_disk))
     if beyond := search_refusals(scenario, limits):
@@ -55,14 +57,19 @@ def validate(
 
 
 def _validate(scenario: Scenario, limits: ResourceLimits, json: bool) -> None:
+    from tracker.runs.absent_baselines import absent_baselines
     from tracker.runs.forecast import refusals
     from tracker.scenario import stability_limits, warnings
     from tracker.scenario.builders import build_modes
+    from tracker.scenario.own_checks import check_at_minimisers, check_at_start
 
+    check_at_start(scenario)
     modes = build_modes(scenario)
+    check_at_minimisers(scenario, modes)
+    notes = absent_baselines(scenario, modes)
     stable = stability_limits(scenario, modes)
     cautions = warnings(scenario, modes, stable)
-    facts = findings(scenario, modes, stable)
+    facts = {**findings(scenario, modes, stable), "notes": list(notes)}
     refused = refusals(scenario, limits)
     if scenario.sweep:
         from tracker.runs import points_of
@@ -83,6 +90,8 @@ def _validate(scenario: Scenario, limits: ResourceLimits, json: bool) -> None:
         print_json(facts)
     else:
         _print(facts)
+        for note in notes:
+            say(f"note: {note}")
         for caution in cautions:
             say(f"warning: {caution}")
         if scenario.sweep:
@@ -91,11 +100,31 @@ def _validate(scenario: Scenario, limits: ResourceLimits, json: bool) -> None:
         raise Refused(REFUSED, *refused)
 
 
+WORK_OF_RELATIVE = 1.0  # seconds or so: a check answers at once; tracker advise takes longer
+
+
+def relatives(scenario: Scenario) -> Callable[[str], float | None]:
+    """Return sampler -> how often a mode is left while theta settles in it; None where theory does not know, or not at once."""
+    from tracker.advice.bounded_theory import Theory
+    from tracker.limits import OutOfScope
+
+    theory = Theory(scenario.replace(sweep=None) if scenario.sweep else scenario, WORK_OF_RELATIVE)
+
+    def relative(sampler: str) -> float | None:
+        try:
+            return theory.relative(sampler)
+        except OutOfScope:
+            return None
+
+    return relative
+
+
 def findings(scenario: Any, modes: Sequence[Any], stable: Sequence[Any]) -> dict[str, Any]:
     """Return what can be said of a valid scenario before it runs."""
     from tracker.runs.forecast import predicted_cost
     from tracker.scenario import regimes, switched_systems
 
+    relative = relatives(scenario)
     about = {key: getattr(scenario, key) for key in ("name", "sha256", "seed", "trials", "steps", "dimension")}
     return {
         "scenario": about,
@@ -109,8 +138,9 @@ def findings(scenario: Any, modes: Sequence[Any], stable: Sequence[Any]) -> dict
             }
             for keys, mode in zip(scenario.modes, modes, strict=True)
         ],
-        "regime": regimes(scenario),
+        "regime": [{**row, "relative": relative(row["sampler"])} for row in regimes(scenario)],
         "stability": [limit._asdict() for limit in stable],
+        "stability_not_known": [keys.name for keys in scenario.samplers if not keys.classical_limit],
         "switched": [row._asdict() for row in switched_systems(scenario)],
         "predicted": predicted_cost(scenario)._asdict(),
     }
@@ -128,26 +158,39 @@ def _print(facts: Mapping[str, Any]) -> None:
     print_table(screen, ("mode", "cost", "global minimisers", "lowest cost", "target radius"), rows, left=3)
     stability = facts["stability"]
     rows = [
-        (s["sampler"], s["mode"], number(s["epsilon"]), ("" if s["exact"] else "about ") + number(s["limit"]), _with(s))
-        for s in stability[:MOST_ROWS]
+        (s["sampler"], plain(s["epsilon"]), ("" if s["exact"] else "about ") + number(s["limit"]), s["mode"], _with(s))
+        for s in _tightest(stability)[:MOST_ROWS]
     ]
     unstable = any(s["stable"] is False for s in facts["switched"])
     limit = "limit of the mode alone" if unstable else "stable below"  # what is not stable as a whole is not called so
-    print_table(screen, ("sampler", "mode", "epsilon", limit, "with"), rows, left=2)
-    if len(stability) > MOST_ROWS:
-        screen.print(Text(f"... and {counted(len(stability) - MOST_ROWS, 'more row')}; --json tells all"))
-    whole = [(s["sampler"], _whole(s), number(s["radius"], 9), number(s["abscissa"])) for s in facts["switched"]]
-    if whole:
+    print_table(screen, ("sampler", "epsilon", limit, "tightest in", "with"), rows, spare=("with", "tightest in"))
+    if (more := len(_tightest(stability)) - MOST_ROWS) > 0:
+        screen.print(Text(f"... and {counted(more, 'more row')}; --json tells all"))
+    if unknown := facts["stability_not_known"]:
+        screen.print(Text(f"stability of {', '.join(unknown)}: not known for this kind"))
+    switched = [(s["sampler"], _whole(s), number(s["radius"], 9), number(s["abscissa"])) for s in facts["switched"]]
+    if switched:
         head = ("sampler", "switched by the chain", "second moments per step", "limit: rate")
-        print_table(screen, head, whole, left=2)
+        print_table(screen, head, switched, left=2, spare=("limit: rate", "second moments per step"))
     for line in regime_lines(facts["regime"]):
         screen.print(Text(line))
     screen.print(
         Text(
-            f"{_what(facts)}: {cost['steps']:.3g} steps, {duration(cost['seconds'])} or so on one core, "
+            f"{_what(facts)}: {whole(cost['steps'])} steps, {duration(cost['seconds'])} or so on one core, "
             f"{show_bytes(cost['memory'])} of memory, {show_bytes(cost['disk'])} on disk ({show_bytes(cost['disk_running'])} while it runs)"
         )
     )
+
+
+def _tightest(stability: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """One row a sampler: the mode in which its step has the least room; one that is not known comes last."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for one in stability:
+        limit = math.inf if one["limit"] is None or math.isnan(one["limit"]) else one["limit"]
+        best = found.get(one["sampler"])
+        if best is None or limit < (math.inf if best["limit"] is None or math.isnan(best["limit"]) else best["limit"]):
+            found[one["sampler"]] = one
+    return list(found.values())
 
 
 def _what(facts: Mapping[str, Any]) -> str:
@@ -155,7 +198,11 @@ def _what(facts: Mapping[str, Any]) -> str:
 
 
 def _points(points: Any) -> str:
-    shown = ["(" + ", ".join(number(float(x)) for x in point) + ")" for point in points[:4]]
+    def shown_point(point: Any) -> str:
+        some = [number(float(x)) for x in point[:MOST_COORDINATES]]
+        return f"({', '.join([*some, *(['...'] if len(point) > MOST_COORDINATES else [])])})"
+
+    shown = [shown_point(point) for point in points[:4]]
     return "  ".join([*shown, *(["..."] if len(points) > 4 else [])])
 
 
@@ -164,4 +211,4 @@ def _whole(switched: Mapping[str, Any]) -> str:
 
 
 def _with(stability: Mapping[str, Any]) -> str:
-    return {"none": "", "first": "its first S", "random": "S = 0; its own is random"}[stability["skew"]]
+    return {"none": "", "first": "its first S", "random": "S = 0 (each trial draws its own S)"}[stability["skew"]]

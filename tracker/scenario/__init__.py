@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tracker.scenario.builders import Mode, build_modes, classifies, initial_law, skew_matrix
-from tracker.scenario.complaints import ScenarioError
+from tracker.scenario.complaints import ScenarioError, ScenarioWarning
 from tracker.scenario.json_schema import json_schema
 from tracker.scenario.model import Scenario, load, parse, with_settings
 from tracker.scenario.plugins import PluginError
@@ -15,6 +15,7 @@ __all__ = [
     "PluginError",
     "Scenario",
     "ScenarioError",
+    "ScenarioWarning",
     "build_modes",
     "classifies",
     "doubtful_targets",

@@ -146,7 +146,7 @@ def initial_law(scenario: Scenario) -> Array:
     certain: Array = np.eye(len(scenario.modes))
     names = [mode.name for mode in scenario.modes]
     if scenario.chain is None:
-        first = names.index(scenario.schedule.switches[0][1]) if scenario.schedule is not None else 0
+        first = names.index(scenario.switches[0][1]) if scenario.schedule is not None else 0
         return np.array(certain[first])
     initial = scenario.chain.initial
     if initial == "stationary":

@@ -30,6 +30,7 @@ LONGEST_WORD, MOST_WORDS = 80, 50  # that are compared, to guess what was meant
 LONGEST_LINE = 400
 _NAMED = re.compile(r"(?P<key>\w+)(?P<indices>(\[\d+\])*)(: | = | )(?P<rest>.+)", re.DOTALL)
 _BARE = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 class ScenarioError(ValueError):
@@ -41,6 +42,10 @@ class ScenarioError(ValueError):
             lines = [*lines[:MOST_SHOWN], f"... and {len(lines) - MOST_SHOWN} more problems"]
         self.problems: list[str] = lines
         super().__init__("\n".join(lines))
+
+
+class ScenarioWarning(UserWarning):
+    """Something that a scenario may say and probably does not mean."""
 
 
 class Complaint(NamedTuple):
@@ -70,7 +75,7 @@ def name_of(item: Any) -> str | None:
 def place_of(table: str, index: int, item: Any) -> str:
     """Name an entry of an array of tables by its index, and its name if that is known."""
     name = name_of(item)
-    if name is not None and _BARE.fullmatch(name):
+    if name is not None and _NAME.fullmatch(name):
         return f'{table}[{index}] "{name}"'
     return f"{table}[{index}]"
 
@@ -246,10 +251,11 @@ def _rule(kind: str, context: Mapping[str, Any], item: Mapping[str, Any]) -> str
         return f"must have {'at least' if few else 'at most'} {count} {'entry' if count == 1 else 'entries'}"
     if kind == "literal_error":
         return "must be " + str(context["expected"]).replace("'", '"')
+    marks = "_, - or ." if "." in str(context.get("pattern", "")) else "_ or -"
     texts = {
         "finite_number": "must be a finite number",
         "string_type": "must be text",
-        "string_pattern_mismatch": "must be 1 to 64 letters, digits, _ or -, the first a letter or a digit",
+        "string_pattern_mismatch": f"must be 1 to 64 letters, digits, {marks}, the first a letter or a digit",
         "tuple_type": "must be a list",
         "list_type": "must be a list",
         "dict_type": "must be a table",
@@ -259,7 +265,8 @@ def _rule(kind: str, context: Mapping[str, Any], item: Mapping[str, Any]) -> str
 
 
 def _keys(model: type[BaseModel] | None) -> list[str]:
-    return list(model.model_fields) if model is not None else []
+    own = getattr(model, "key_names", None)  # a table of a scenario, or another model
+    return own() if own is not None else list(model.model_fields) if model is not None else []
 
 
 def _table(model: type[BaseModel] | None, path: Path) -> type[BaseModel] | None:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from tracker import chain as hidden_chain
 from tracker.costs.base import CostKeys
+from tracker.costs.csv_rows import DataFile
+from tracker.metrics.claims import read_side
 from tracker.samplers.baselines import BASELINES
 from tracker.scenario.complaints import first_few, name_of, place_of, say_unknown, show
 
@@ -28,7 +30,17 @@ PROBABILITY = 1e-9  # how far from 1 probabilities may sum
 
 def disagreements(parts: Parts, given: Parts) -> list[str]:
     """Return a line for each disagreement among the valid ``parts``; ``given`` are the keys of the file, valid or not."""
-    checks = (_names(given), _dimensions(parts), _skews(parts), _hessians(parts), _times(parts), _baselines(parts))
+    alone = (
+        _names(given),
+        _dimensions(parts),
+        _skews(parts),
+        _hessians(parts),
+        _memories(parts),
+        _times(parts),
+        _baselines(parts),
+        _orders(parts),
+    )
+    checks = (*alone, _claims(parts, given))
     return [*(problem for check in checks for problem in check), *_world(parts, given)]
 
 
@@ -56,7 +68,7 @@ def _dimension(parts: Parts) -> tuple[int, str] | None:
         point: tuple[float, ...] = start if isinstance(start, tuple) else start.mean
         return len(point), "start"
     for index, mode in enumerate(parts.get("modes", ())):
-        if isinstance(mode, CostKeys):
+        if isinstance(mode, CostKeys) and mode.dimension:
             return mode.dimension, place_of("modes", index, mode)
     return None
 
@@ -66,9 +78,12 @@ def _dimensions(parts: Parts) -> Iterator[str]:
     if known is None:
         return
     for index, mode in enumerate(parts.get("modes", ())):
-        if mode is not None and mode.dimension != known[0]:
+        if mode is not None and mode.dimension not in (0, known[0]):  # 0: it takes any
             place = place_of("modes", index, mode)
             yield f"{place}: theta has dimension {mode.dimension}, but {known[1]} has {known[0]}"
+    drift = parts.get("drift")
+    if drift is not None and drift.dimension not in (None, known[0]):
+        yield f"drift: has {drift.dimension} coordinates, but {known[1]} has {known[0]}"
 
 
 def _skews(parts: Parts) -> Iterator[str]:
@@ -93,7 +108,26 @@ def _hessians(parts: Parts) -> Iterator[str]:
         if mode is not None and not mode.has_hessian:
             users = [s.name for s in parts.get("samplers", ()) if s is not None and s.evaluations.hessian]
             if users:
-                yield f"{place_of('modes', index, mode)}: has no hessian, which sampler {', '.join(users)} needs"
+                yield f"{place_of('modes', index, mode)}: {mode.why_no_hessian}, which sampler {', '.join(users)} needs"
+
+
+def _memories(parts: Parts) -> Iterator[str]:
+    """Observations that remember do so in all modes alike: there is one memory."""
+    first: tuple[str, tuple[str, float, int]] | None = None
+    for index, mode in enumerate(parts.get("modes", ())):
+        if mode is None:
+            continue
+        place, (key, value, size) = place_of("modes", index, mode), mode.remembered
+        if first is None:
+            first = (place, mode.remembered)
+        elif (value or first[1][1]) and (key, value) != first[1][:2]:
+            name = key or first[1][0]
+            yield f"{place}: {name}: {value:g}, but {first[0]} has {first[1][0] or name} = {first[1][1]:g}: one memory serves all modes"
+        elif size != first[1][2]:
+            yield (
+                f"{place}: {key}: its noise has rank {size}, but that of {first[0]} {first[1][2]}: one memory serves all modes, so "
+                "their covariances need the same rank"
+            )
 
 
 def _baselines(parts: Parts) -> Iterator[str]:
@@ -106,6 +140,19 @@ def _baselines(parts: Parts) -> Iterator[str]:
             yield f"{place} does not apply: {reason}"
         elif name in names[:index]:
             yield f"{place} is named twice"
+
+
+def _claims(parts: Parts, given: Parts) -> Iterator[str]:
+    """Name each claim about a sampler that there is not; nothing is known where an entry has no name."""
+    samplers = _named(given, "samplers")
+    if None in samplers:
+        return
+    known = [name for name in (*samplers, *parts.get("baselines", BASELINES)) if name is not None]
+    for index, claim in enumerate(parts.get("claims", ())):
+        for key in ("left", "right") if claim is not None else ():
+            side = getattr(claim, key)
+            if isinstance(side, str) and (name := read_side(side).sampler) not in known:
+                yield f"claims[{index}].{key}: {show(side)} is about an {say_unknown(name, known, 'sampler')}"
 
 
 def _times(parts: Parts) -> Iterator[str]:
@@ -140,8 +187,40 @@ def _world(parts: Parts, given: Parts) -> Iterator[str]:
     if parts.get("schedule") is not None:
         switches = ((f"switches[{n}][1]", name) for n, (_, name) in enumerate(parts["schedule"].switches))
         yield from first_few(_strangers("schedule.", switches, names), "schedule.switches")
+        if parts["schedule"].from_ is not None and None not in modes:
+            yield from _read_from_data(parts, parts["schedule"].from_, names)
     events = ((f"[{n}].to", getattr(event, "to", None)) for n, event in enumerate(parts.get("interventions", ())))
     yield from first_few(_strangers("interventions", events, names), "interventions")
+
+
+def _read_from_data(parts: Parts, column: str, names: list[str]) -> Iterator[str]:
+    """Check a schedule that is read from a column of the data file."""
+    files = [getattr(mode, "data", None) for mode in parts["modes"]]
+    if not isinstance(files[0], DataFile) or len(set(map(str, files))) > 1:
+        yield f'schedule.from: "{column}" is a column of one data file, which all modes must name as their data'
+        return
+    regimes = files[0].regimes
+    if regimes is None:
+        yield f'schedule.from: no column "{column}" in {files[0]}'
+        return
+    for name in regimes.names:
+        if name not in names:
+            yield f'schedule.from: column "{column}" names {show(name)}, which is an {say_unknown(name, names, "mode")}'
+    for name in names:
+        if name not in regimes.names:
+            yield f'schedule.from: no row of column "{column}" names the mode {show(name)}'
+    rows = len(regimes.code)
+    if parts.get("steps", 0) > rows:
+        yield f"steps: {parts['steps']} is more than the {rows} rows of {files[0]}, which say the mode of each step"
+    if any(getattr(event, "to", None) is not None for event in parts.get("interventions", ())):
+        yield "interventions: a forced switch has no meaning where the rows of the data say which mode holds"
+
+
+def _orders(parts: Parts) -> Iterator[str]:
+    """All modes see their rows in the same way: a shuffle must not be disturbed by draws of another mode."""
+    orders = {mode.rows_order for mode in parts.get("modes", ()) if mode is not None}
+    if len(orders) > 1:
+        yield f"modes: rows: {', '.join(sorted(map(show, orders)))} in different modes: give all the same"
 
 
 def _strangers(table: str, places: Iterable[tuple[str, str | None]], names: list[str]) -> Iterator[str]:

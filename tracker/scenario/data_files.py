@@ -22,15 +22,27 @@ def read_data_files(data: Mapping[str, Any], folder: Path, plugins: Sequence[Plu
     if not isinstance(modes, (list, tuple)):
         return dict(data)
     read: dict[str, DataFile] = {}
+    regime = regime_column(data)
     costs = families_with(plugins)["modes"].known
-    return {**data, "modes": [_with_files(mode, folder, read, costs) for mode in modes]}
+    return {**data, "modes": [_with_files(mode, folder, read, costs, regime) for mode in modes]}
 
 
-def _with_files(mode: Any, folder: Path, read: dict[str, DataFile], costs: Mapping[str, Any]) -> Any:
+def regime_column(data: Mapping[str, Any]) -> str | None:
+    """Return the column of the data that names the mode of each step, if a schedule says so."""
+    schedule = data.get("schedule")
+    column = schedule.get("from") if isinstance(schedule, dict) else getattr(schedule, "from_", None)
+    return column if isinstance(column, str) else None
+
+
+def _with_files(
+    mode: Any, folder: Path, read: dict[str, DataFile], costs: Mapping[str, Any], regime: str | None
+) -> Any:
     family = costs.get(mode["cost"]) if isinstance(mode, dict) and isinstance(mode.get("cost"), str) else None
     if family is None:
         return mode
-    named = {key: mode[key] for key in family.files if isinstance(mode.get(key), str)}
+    given = {key: mode[key] for key in family.files if key in mode}
+    tables = {key: one["file"] for key, one in given.items() if isinstance(one, dict) and list(one) == ["file"]}
+    named = {key: name for key, name in {**given, **tables}.items() if isinstance(name, str)}
     for name in named.values():
         # only a plain name is followed: one that climbs out of the folder is left for the check, which refuses it
         if (
@@ -39,14 +51,16 @@ def _with_files(mode: Any, folder: Path, read: dict[str, DataFile], costs: Mappi
             and (folder / name).parent == folder
             and "\0" not in name
         ):
-            read[name] = read_data(folder / name)
-    return {**mode, **{key: read.get(name, name) for key, name in named.items()}}
+            read[name] = read_data(folder / name, regime)
+    found = {key: read.get(name, name) for key, name in named.items()}
+    return {**mode, **{key: {"file": file} if key in tables else file for key, file in found.items()}}
 
 
 def files_of(modes: Iterable[CostKeys]) -> dict[str, bytes]:
     """Return the content of all data files by name."""
-    files = [getattr(mode, key) for mode in modes for key in mode.files]
-    return {str(file): file.content for file in sorted(files)}
+    given = [getattr(mode, key) for mode in modes for key in mode.files]
+    files = [file for one in given if isinstance(file := getattr(one, "file", one), DataFile)]
+    return {str(file): file.content for file in sorted(files) if file.content is not None}
 
 
 def fingerprint(text: str, files: Mapping[str, bytes]) -> str:

@@ -11,17 +11,29 @@ from pydantic.json_schema import models_json_schema
 from tracker.costs import COSTS
 from tracker.keys import meaning_of
 from tracker.samplers import SAMPLERS
-from tracker.scenario.tables import INTERVENTIONS, Chain, Gaussian, ScenarioKeys, Schedule
+from tracker.scenario.drift_keys import Drift
+from tracker.scenario.tables import INTERVENTIONS, Chain, Claim, Gaussian, ScenarioKeys, Schedule
 
 # pydantic leaves its own words where a bound stands behind a function that checks the type
 _WORDS = {"ge": "minimum", "le": "maximum", "gt": "exclusiveMinimum", "lt": "exclusiveMaximum"}
-_HEAD_KEYS = ("name", "claim", "description", "seed", "trials", "steps", "burn_in", "record_every", "baselines")
+_HEAD_KEYS = (
+    "name",
+    "claim",
+    "description",
+    "seed",
+    "trials",
+    "steps",
+    "burn_in",
+    "record_every",
+    "moments",
+    "baselines",
+)
 
 
 def json_schema() -> dict[str, Any]:
     """Return the schema, draft 2020-12."""
-    families: list[type[BaseModel]] = [*COSTS.values(), *SAMPLERS.values(), *INTERVENTIONS.values()]
-    models: list[type[BaseModel]] = [*families, Chain, Schedule, Gaussian, ScenarioKeys]
+    families: list[type[BaseModel]] = [*COSTS.values(), *SAMPLERS.values(), *INTERVENTIONS.values(), Claim]
+    models: list[type[BaseModel]] = [*families, Chain, Schedule, Drift, Gaussian, ScenarioKeys]
     refs, definitions = models_json_schema([(model, "validation") for model in models])
     named = {refs[model, "validation"]["$ref"].rpartition("/")[2]: model for model in models}
     defs = {name: _described(named.get(name), table) for name, table in definitions["$defs"].items()}
@@ -38,9 +50,11 @@ def json_schema() -> dict[str, Any]:
         "start": {"anyOf": [vector, refs[Gaussian, "validation"]]},
         "chain": refs[Chain, "validation"],
         "schedule": refs[Schedule, "validation"],
+        "drift": refs[Drift, "validation"],
         "interventions": {"type": "array", "items": one_of(INTERVENTIONS)},
         "modes": {"type": "array", "minItems": 1, "items": one_of(COSTS)},
         "samplers": {"type": "array", "minItems": 1, "items": one_of(SAMPLERS)},
+        "claims": {"type": "array", "items": refs[Claim, "validation"]},
         "sweep": {"type": "object", "additionalProperties": {"type": "array", "minItems": 1}},
     }
     return {

@@ -14,17 +14,20 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from pydantic import PrivateAttr, ValidationInfo, model_validator
 
+from tracker.compiled import implementation_hash
 from tracker.costs.base import noise_factor
 from tracker.costs.work_account import one_account
 from tracker.scenario import toml_text
 from tracker.scenario.builders import build_modes
+from tracker.scenario.code_file import KEPT_COPY, CodeFile, load_code, read_code
 from tracker.scenario.complaints import ScenarioError, show
 from tracker.scenario.cross_checks import disagreements
-from tracker.scenario.custom_cost import wrap_costs
 from tracker.scenario.data_files import files_of, fingerprint, read_data_files
-from tracker.scenario.overrides import apply_settings, put
+from tracker.scenario.handed_over import handed_over
+from tracker.scenario.overrides import apply_settings, put, without_stale_claims
+from tracker.scenario.own_kinds import OwnCost
 from tracker.scenario.plugins import load_plugins
-from tracker.scenario.registry import Plugin
+from tracker.scenario.registry import Plugin, families_with
 from tracker.scenario.sweep_check import sweep_problems
 from tracker.scenario.tables import Gaussian, ScenarioKeys
 from tracker.scenario.validation import valid_parts
@@ -43,6 +46,7 @@ class Scenario(ScenarioKeys):
 
     _source: str | None = PrivateAttr(default=None)
     _plugins: tuple[Plugin, ...] = PrivateAttr(default=())
+    _baselines_settled: bool = PrivateAttr(default=False)
 
     @model_validator(mode="after")
     def _consistent(self, info: ValidationInfo) -> Self:
@@ -79,6 +83,14 @@ class Scenario(ScenarioKeys):
         return tuple(mode.minimisers for mode in build_modes(self))
 
     @property
+    def switches(self) -> tuple[tuple[int, str], ...]:
+        """From which step on which mode holds, where a schedule or a column of the data says it."""
+        if self.schedule is None or self.schedule.from_ is None:
+            return () if self.schedule is None else self.schedule.switches
+        regimes = getattr(self.modes[0], "data").regimes  # noqa: B009  (a check has seen to it)
+        return tuple(one for one in regimes.switches() if one[0] < self.steps)
+
+    @property
     def source(self) -> str | None:
         """The text of the file, verbatim; None for a scenario that was changed since."""
         return self._source
@@ -89,10 +101,16 @@ class Scenario(ScenarioKeys):
         return self._plugins
 
     @property
+    def code(self) -> CodeFile | None:
+        """The file that ``--code`` named, where a cost or sampler of it is used that does not tell the hash of its own code."""
+        used = {type(entry) for entry in (*self.modes, *self.samplers) if not getattr(entry, "code", "")}
+        return next((plugin.code for plugin in self._plugins if plugin.code is not None and plugin.keys in used), None)
+
+    @property
     def packages(self) -> tuple[str, ...]:
         """The installed packages whose costs or samplers it uses."""
         used = {type(entry) for entry in (*self.modes, *self.samplers)}
-        return tuple(sorted({plugin.package for plugin in self._plugins if plugin.keys in used}))
+        return tuple(sorted({plugin.package for plugin in self._plugins if plugin.package and plugin.keys in used}))
 
     @property
     def sha256(self) -> str:
@@ -100,7 +118,18 @@ class Scenario(ScenarioKeys):
         text = self._source
         if text is None:
             text = json.dumps(self.content(), sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return fingerprint(text, self.files)
+        code = {KEPT_COPY: self.code.content} if self.code is not None else {}
+        return fingerprint(text, self.files | code | self._strange_code())
+
+    def _strange_code(self) -> dict[str, bytes]:
+        """Return the hash of the code of each class of keys that no table, package or file offers: a script brought it."""
+        known = families_with(self._plugins)
+        return {
+            f"code of {entry.name}": implementation_hash(type(entry.build())).encode()
+            for table in ("modes", "samplers")
+            for entry in getattr(self, table)
+            if type(entry) not in known[table].known.values()
+        }
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -136,12 +165,33 @@ class Scenario(ScenarioKeys):
         copy._plugins = tuple(plugins)  # noqa: SLF001  (its own)
         return copy
 
+    @property
+    def baselines_settled(self) -> bool:
+        """Whether ``baselines`` are those of a run: the file did not list them, and costs were looked at."""
+        return self._baselines_settled
+
+    def with_baselines(self, names: Sequence[str]) -> Scenario:
+        """Return the scenario, whose file lists no baselines, with those that a run of it has; the same otherwise."""
+        copy = self.model_copy()
+        copy.__dict__["baselines"] = tuple(names)  # not a key that was given: content and hash stay
+        copy._baselines_settled = True  # noqa: SLF001  (its own)
+        return copy
+
     def replace(self, **changes: Any) -> Scenario:
-        """Return a changed scenario, checked again; None takes a key away; ``modes`` may hold costs of one's own."""
+        """Return a changed scenario, checked again; None takes a key away.
+
+        ``modes`` and ``samplers`` may hold costs and samplers of one's own (docs/own-code): tuples of parameters, keys, or the
+        tables of a file, in a list, or in a dict that gives their names.
+
+        >>> import tracker
+        >>> scenario = tracker.load("scenarios/example_a.toml")
+        >>> changed = scenario.replace(samplers={"calm": {"kind": "langevin", "epsilon": 0.01}})
+        >>> [sampler.name for sampler in changed.samplers]
+        ['calm']
+        """
         data = {key: value for key, value in {**self.parts(), **changes}.items() if value is not None}
-        if "modes" in changes:
-            data["modes"] = wrap_costs(data["modes"], data["start"])
-        return make_scenario(data, self._plugins)
+        data, plugins = handed_over(data, self._plugins)
+        return make_scenario(without_stale_claims(self.parts(), data), plugins)
 
     def set(self, address: str, value: Any) -> Scenario:
         """Return the scenario with ``value`` at ``address``, as ``--set`` writes addresses; checked again.
@@ -157,12 +207,26 @@ def make_scenario(data: Mapping[str, Any], plugins: Sequence[Plugin] = ()) -> Sc
     """Return the scenario that ``data`` describes; its tables are dicts, or models that are valid already."""
     with one_account():
         parts, problems = valid_parts(data, plugins)
+        parts = _with_dimension(parts)
         problems += disagreements(parts, data)
         given = parts if not problems else data
         problems += sweep_problems(parts.get("sweep", {}), given, plugins, valid=not problems)
     if problems:
         raise ScenarioError(problems)
     return Scenario.model_validate(parts, context={AGREED: True}).with_plugins(plugins)
+
+
+def _with_dimension(parts: dict[str, Any]) -> dict[str, Any]:
+    """Tell costs of one's own, whose parameters need not say it, the dimension of the start."""
+    start = parts.get("start")
+    if start is None or "modes" not in parts:
+        return parts
+    N = len(start.mean if isinstance(start, Gaussian) else start)
+    modes = [
+        mode.model_copy(update={"size": N}) if isinstance(mode, OwnCost) and mode.size != N else mode
+        for mode in parts["modes"]
+    ]
+    return {**parts, "modes": tuple(modes)}
 
 
 def with_settings(scenario: Scenario, settings: Sequence[str]) -> Scenario:
@@ -176,11 +240,13 @@ def parse(
     settings: Sequence[str] = (),
     folder: str | Path | None = None,
     plugins: Sequence[str] = (),
+    code: str | Path | CodeFile | None = None,
 ) -> Scenario:
     """Return the scenario that a TOML text describes, or a dict with the same keys; ``name`` stands for it in messages.
 
     ``settings`` are changes ``"chain.alpha=1e-4"`` made before the check; data files are looked for in ``folder``;
-    ``plugins`` names installed packages whose costs and samplers may be used: their code is run.
+    ``plugins`` names installed packages whose costs and samplers may be used, ``code`` a Python file with one's own
+    (docs/own-code): their code is run.
 
     >>> import tracker
     >>> from pathlib import Path
@@ -190,21 +256,30 @@ def parse(
     """
     data = toml_text.read_tables(text, name) if isinstance(text, str) else _given_keys(text, name)
     more = load_plugins(plugins)
+    if code is not None:
+        more += load_code(code if isinstance(code, CodeFile) else read_code(code))
+    if not isinstance(text, str):
+        data, more = handed_over(data, more)
     data = apply_settings(data, settings, more) if settings else data
     scenario = make_scenario(data if folder is None else read_data_files(data, Path(folder), more), more)
     return scenario.written_as(text) if isinstance(text, str) and not settings else scenario
 
 
 def _given_keys(data: Any, name: str) -> dict[str, Any]:
-    """Return a dict that was given in place of a text, with costs of one's own made modes."""
+    """Return a dict that was given in place of a text."""
     if not isinstance(data, Mapping):
         raise ScenarioError([f"{name}: {show(data)} must be TOML text or a dict with the keys of a scenario file"])
     if strangers := [key for key in data if not isinstance(key, str)]:
         raise ScenarioError([f"{name}: {show(key)} must be text: it stands for a key" for key in strangers])
-    return {**data, "modes": wrap_costs(data["modes"], data.get("start", ()))} if "modes" in data else dict(data)
+    return dict(data)
 
 
-def load(path: str | Path, settings: Sequence[str] = (), plugins: Sequence[str] = ()) -> Scenario:
+def load(
+    path: str | Path,
+    settings: Sequence[str] = (),
+    plugins: Sequence[str] = (),
+    code: str | Path | CodeFile | None = None,
+) -> Scenario:
     """Return the scenario in a file; see ``parse``.
 
     >>> import tracker
@@ -212,4 +287,4 @@ def load(path: str | Path, settings: Sequence[str] = (), plugins: Sequence[str] 
     4
     """
     path = Path(path)
-    return parse(toml_text.read_text(path), path.name, settings, path.parent, plugins)
+    return parse(toml_text.read_text(path), path.name, settings, path.parent, plugins, code)

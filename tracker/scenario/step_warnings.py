@@ -11,11 +11,11 @@ import numpy as np
 from tracker import chain as hidden_chain
 from tracker import skew
 from tracker.compiled import from_outside
-from tracker.costs.facts import as_quadratic
+from tracker.costs.facts import QuadraticForm, as_quadratic
 from tracker.costs.minimise.local import Hessians, curvature, observed_hessians
 from tracker.costs.minimise.search import global_minimisers
 from tracker.scenario.builders import is_isolated, skew_matrix
-from tracker.scenario.switching_check import clipped, unstable_when_switched
+from tracker.scenario.switching_check import clipped, limit_alone, unstable_when_switched
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tracker.array_types import Array
     from tracker.scenario.builders import Mode
     from tracker.scenario.model import Scenario
+
+    Nearby = QuadraticForm | Hessians | Array  # what a step does close to a minimiser
 
 
 SLOW, FAST = 0.1, 10.0
@@ -67,6 +69,8 @@ def stability_limits(scenario: Scenario, modes: Sequence[Mode] | None = None) ->
     found, known = [], dict[tuple[int, bytes], float]()  # many samplers begin with the same S
     nearby = [linearise(keys, modes[i] if modes is not None else None) for i, keys in enumerate(scenario.modes)]
     for sampler in scenario.samplers:
+        if not sampler.classical_limit:
+            continue
         S = skew_matrix(sampler, scenario)
         kind = "none" if sampler.skew_is == "none" else "random" if S is None else "first"
         S = np.zeros((scenario.dimension, scenario.dimension)) if S is None else clipped(sampler, S)
@@ -81,12 +85,12 @@ def stability_limits(scenario: Scenario, modes: Sequence[Mode] | None = None) ->
     return found
 
 
-def linearise(keys: Any, mode: Mode | None) -> list[Array | Hessians]:
+def linearise(keys: Any, mode: Mode | None) -> list[Nearby]:
     """Return what a step does close to each minimiser: the curvature, or that of each observation; [] if not known."""
     bowl = as_quadratic(keys.build() if mode is None else mode.cost) if keys.quadratic else None
     if bowl is not None:
-        return [bowl.curvature]
-    found: list[Array | Hessians] = []
+        return [bowl]
+    found: list[Nearby] = []
     if mode is None:
         return found
     for point in mode.minimisers:
@@ -97,15 +101,22 @@ def linearise(keys: Any, mode: Mode | None) -> list[Array | Hessians]:
     return found
 
 
-def least_limit(nearby: Sequence[Array | Hessians], S: Array) -> float:
+def least_limit(nearby: Sequence[Nearby], S: Array) -> float:
     """Return the step at which the first of the minimisers is no longer mean-square stable; nan if it is not known."""
     limits = []
     for one in nearby:
-        if isinstance(one, Hessians):
+        if isinstance(one, QuadraticForm):
+            limits.append(limit_alone(one, S))
+        elif isinstance(one, Hessians):
             limits.append((skew.cyclic_limit if one.cyclic else skew.independent_limit)(one.values, S))
         else:
             limits.append(skew.stability_limit(one, S))
     return float(np.min(limits)) if limits else float("nan")  # nan among them stays
+
+
+def takes_long(nearby: Sequence[Nearby]) -> bool:
+    """Tell whether ``least_limit`` takes seconds: every observation has a Hessian of its own."""
+    return any(isinstance(one, Hessians) for one in nearby)
 
 
 def warnings(
@@ -117,7 +128,7 @@ def warnings(
     if chain is not None and not hidden_chain.is_irreducible(chain.Q):
         found.append("chain.Q: reducible: some modes are never reached, or never left for others")
     if scenario.schedule is not None:
-        late = sum(step >= scenario.steps for step, _ in scenario.schedule.switches)
+        late = sum(step >= scenario.steps for step, _ in scenario.switches)
         if late:
             found.append(f"schedule.switches: {late} of them come after the last step, {scenario.steps - 1}")
     found += aliased_records(scenario)
@@ -131,7 +142,7 @@ def aliased_records(scenario: Scenario) -> list[str]:
     """Return a sentence for each mode that sweeps over its data, where the records always meet the same few of them."""
     found = []
     for keys in scenario.modes:
-        if keys.period > 1:
+        if 1 < keys.period < scenario.steps:  # otherwise no row is met twice
             length, every = keys.period, scenario.record_every
             met = length // math.gcd(length, every)
             if met < length * FEW_PLACES:
@@ -171,9 +182,9 @@ def doubtful_targets(scenario: Scenario, modes: Sequence[Mode]) -> list[str]:
         first = next(iter(small))
         i, beta = small[first][0], next(float(s.beta) for s in scenario.samplers if s.name == first)
         found.append(
-            f'modes "{scenario.modes[i].name}": target.radius: {math.sqrt(modes[i].radius2):.3g} is small where temperature alone '
-            f'keeps "{first}" {math.sqrt(spreads[i] / beta):.3g} away from the minimiser: re-acquisition and the share of time '
-            f"inside say little (so for {len(small)} of {len(scenario.samplers)} samplers)"
+            f"ignore waits for the target and time inside it: {len(small)} of {len(scenario.samplers)} samplers are too warm to stay "
+            f'within it (modes "{scenario.modes[i].name}": target.radius = {math.sqrt(modes[i].radius2):.3g}; temperature alone keeps '
+            f'"{first}" {math.sqrt(spreads[i] / beta):.3g} away)'
         )
     return found
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tracker.costs.csv_rows import DataFile
 from tracker.keys import Keys
 from tracker.scenario.complaints import ScenarioError, first_few, show
-from tracker.scenario.overrides import label_of, model_of, put, unknown_address
+from tracker.scenario.overrides import label_of, model_of, put, split_address, unknown_address
 from tracker.scenario.registry import families_with
 from tracker.scenario.tables import PLAIN_TABLES
 from tracker.scenario.validation import problems_after
@@ -44,8 +44,8 @@ def _weight(base: Mapping[str, Any], sweep: Mapping[str, Any], families: Table) 
     """Count what is checked anew at each point: the entries of the file, and all that the tables hold that are swept."""
     whole = len(base.get("modes", ())) + len(base.get("samplers", ())) + _leaves(base.get("start"))
     for address in sweep:
-        top, _, rest = address.partition(".")
-        chosen, _, path = rest.partition(".")
+        top, *rest = split_address(address)
+        chosen, path = rest[0] if rest else "", rest[1:]
         if top in PLAIN_TABLES:
             whole += _leaves(base.get(top))
         elif top in families and path:

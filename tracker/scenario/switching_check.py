@@ -11,14 +11,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tracker import skew
-from tracker.costs.facts import constant_curvature
+from tracker.costs.facts import as_quadratic
 from tracker.scenario.builders import skew_matrix
+from tracker.scenario.complaints import ScenarioError
+from tracker.scenario.dwell_stages import by_stages
 from tracker.skew import switched_moments
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from tracker.array_types import Array
+    from tracker.costs.facts import QuadraticForm
     from tracker.scenario.model import Scenario
 
 
@@ -54,29 +58,44 @@ class Switched(NamedTuple):
 
 
 def switched_systems(scenario: Scenario) -> list[Switched]:
-    """Return a row for each sampler that theory covers; none without a chain, or with a mode that is not quadratic."""
-    chain = scenario.chain
-    if chain is None or not scenario.quadratic or len(scenario.modes) == 1:
+    """Return a row for each sampler that theory covers; none without a chain, with fixed stays, or a mode that is not quadratic."""
+    if scenario.chain is None or scenario.chain.law.fixed or not scenario.quadratic or len(scenario.modes) == 1:
         return []
-    H = np.array([constant_curvature(mode.build()) for mode in scenario.modes], dtype=float)
+    try:
+        scenario = by_stages(scenario)
+    except ScenarioError:  # too many stages for theory
+        return []
+    chain = scenario.chain
+    assert chain is not None  # of the same world
+    bowls = [bowl for mode in scenario.modes if (bowl := as_quadratic(mode.build())) is not None]
     found, known = [], dict[bytes, float]()  # many samplers begin with the same S
     for sampler in scenario.samplers:
         S = skew_matrix(sampler, scenario) if sampler.euler else None
         if S is not None:
             S = clipped(sampler, S)
             if S.tobytes() not in known:
-                known[S.tobytes()] = min(skew.stability_limit(one, S) for one in H)
-            found.append(_switched(sampler, S, H, np.array(chain.Q, dtype=float), chain.alpha, known[S.tobytes()]))
+                known[S.tobytes()] = min(limit_alone(bowl, S) for bowl in bowls)
+            found.append(_switched(sampler, S, bowls, np.array(chain.Q, dtype=float), chain.alpha, known[S.tobytes()]))
     return found
 
 
-def _switched(sampler: Any, S: Array, H: Array, Q: Array, alpha: float, alone: float) -> Switched:
-    epsilon = sampler.epsilon
-    if switched_moments.unknowns(len(H), len(S)) > switched_moments.MOST_UNKNOWNS:
+def limit_alone(bowl: QuadraticForm, S: Array) -> float:
+    """Return the epsilon below which a mode alone is mean-square stable."""
+    if bowl.regressors is None:
+        return skew.stability_limit(bowl.curvature, S)
+    return skew.regressor_limit(bowl.curvature, bowl.regressors.covariance, S)
+
+
+def _switched(sampler: Any, S: Array, bowls: Sequence[QuadraticForm], Q: Array, alpha: float, alone: float) -> Switched:
+    epsilon, M = sampler.epsilon, np.eye(len(S)) + S
+    if switched_moments.unknowns(len(bowls), len(S)) > switched_moments.MOST_UNKNOWNS:
         return Switched(sampler.name, epsilon, None, None, None, alone)
-    A = (np.eye(len(S)) + S) @ H
+    A = M @ np.array([bowl.curvature for bowl in bowls])
+    none = np.zeros_like(S)
+    R = np.array([none if bowl.regressors is None else bowl.regressors.covariance for bowl in bowls])
+    scatter = switched_moments.scatter_of(M @ R, M @ R @ M.T, R) if R.any() else None
     abscissa = switched_moments.abscissa(switched_moments.generator(A, Q, alpha / epsilon))
-    growth = switched_moments.log_radius(switched_moments.step_map(A, Q, alpha, epsilon))
+    growth = switched_moments.log_radius(switched_moments.step_map(A, Q, alpha, epsilon, scatter))
     radius = math.exp(min(growth, 700.0))
     return Switched(sampler.name, epsilon, radius, abscissa, bool(growth < 0.0 and abscissa < 0.0), alone)
 

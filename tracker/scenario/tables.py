@@ -13,13 +13,17 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 
 from tracker import chain as hidden_chain
 from tracker.costs.base import CostKeys
-from tracker.keys import Count, Keys, Matrix, Name, Number, Positive, Step, Vector, Whole, symmetric
+from tracker.keys import Count, DottedName, Keys, Matrix, Name, Number, Positive, Step, Vector, Whole, symmetric
+from tracker.metrics.claims import read_side
+from tracker.metrics.table import METRICS
 from tracker.samplers.base import SamplerKeys
 from tracker.samplers.baselines import baselines_that_apply
-from tracker.scenario.complaints import ScenarioError
+from tracker.scenario.complaints import ScenarioError, say_unknown, show
+from tracker.scenario.drift_keys import Drift
 
 MOST_TABLES = 100
 MOST_TRIALS = 10**9
+MOST_STAGES = 1000  # of a stay
 
 
 def _tuple(value: Any) -> Any:
@@ -42,6 +46,29 @@ class Gaussian(Keys):
         return self
 
 
+class Dwell(Keys):
+    """The law of a stay in a mode; its mean is that of alpha and Q."""
+
+    law: Literal["geometric", "erlang", "fixed"] = Field(
+        description='"geometric"; "erlang": shape geometric stages in a row; "fixed": always 1/(alpha |q_ii|) steps'
+    )
+    shape: Annotated[Whole, Field(ge=1, le=MOST_STAGES)] = Field(
+        default=1, description='how many stages a stay has, each left with probability shape alpha |q_ii|; for "erlang"'
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.law == "erlang" and "shape" not in self.model_fields_set:
+            raise ValueError('shape: missing: an "erlang" stay has so many stages')
+        if self.law != "erlang" and "shape" in self.model_fields_set:
+            raise ValueError(f'shape: {self.shape}: only an "erlang" stay has stages, and the law is "{self.law}"')
+        return self
+
+
+def _law(value: Any) -> Any:
+    return {"law": value} if isinstance(value, str) else value
+
+
 class Chain(Keys):
     """The hidden chain with transition matrix I + alpha Q."""
 
@@ -53,6 +80,10 @@ class Chain(Keys):
         default="stationary",
         description='the law of the first mode: "stationary", the name of a mode, or a list of probabilities',
     )
+    dwell: Annotated[Dwell | None, BeforeValidator(_law)] = Field(
+        default=None,
+        description='the law of a stay in a mode, geometric if not given: { law = "erlang", shape = 3 }, or "fixed"',
+    )
 
     @field_validator("Q")
     @classmethod
@@ -62,21 +93,53 @@ class Chain(Keys):
             raise ScenarioError(problems)
         return Q
 
+    @field_validator("dwell")
+    @classmethod
+    def _fits(cls, dwell: Dwell | None, others: ValidationInfo) -> Dwell | None:
+        if dwell is None or not {"alpha", "Q"} <= others.data.keys():
+            return dwell
+        leaving = hidden_chain.exit_probability(others.data["Q"], others.data["alpha"])
+        if dwell.law == "fixed":
+            hidden_chain.fixed_lengths(leaving)
+        fastest = dwell.shape * float(leaving.max())
+        if fastest > 1.0 + 1e-12:
+            raise ValueError(
+                f"shape: {dwell.shape} stages are too many: shape alpha max|q_ii| = {fastest:.12g} > 1, so a stay of "
+                f"{1.0 / float(leaving.max()):g} steps cannot have so many; a smaller alpha lets it"
+            )
+        return dwell
 
-Switch = Annotated[tuple[Step, Name], BeforeValidator(_tuple)]
+    @property
+    def law(self) -> hidden_chain.DwellLaw:
+        """The law of a stay."""
+        if self.dwell is None:
+            return hidden_chain.DwellLaw()
+        return hidden_chain.DwellLaw(self.dwell.shape, self.dwell.law == "fixed")
+
+
+Switch = Annotated[tuple[Step, DottedName], BeforeValidator(_tuple)]
 
 
 class Schedule(Keys):
-    """Known switches in place of the chain."""
+    """Known switches in place of the chain: listed, or read from a column of the data file."""
 
-    switches: Annotated[tuple[Switch, ...], BeforeValidator(_tuple), Field(min_length=1)] = Field(
-        description='from which step on which mode holds, e.g. [[0, "left"], [50_000, "right"]]'
+    switches: Annotated[tuple[Switch, ...], BeforeValidator(_tuple)] = Field(
+        default=(), description='from which step on which mode holds, e.g. [[0, "left"], [50_000, "right"]]'
+    )
+    from_: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
+        default=None,
+        alias="from",
+        description="a column of the data file that names the mode of each row; step k is row k, and all modes name that file",
     )
 
     @model_validator(mode="after")
     def _increasing(self) -> Self:
+        if bool(self.switches) == (self.from_ is not None):
+            raise ScenarioError(["switches: give either switches or from, a column of the data file"])
         steps = [step for step, _ in self.switches]
-        problems = [f"switches[0][0]: {steps[0]} must be 0: the schedule says the first mode too"] if steps[0] else []
+        problems = (
+            [f"switches[0][0]: {steps[0]} must be 0: the schedule says the first mode too"] if any(steps[:1]) else []
+        )
         problems += [
             f"switches[{n + 1}][0]: {late} must be greater than {before}, the step before"
             for n, (before, late) in enumerate(pairwise(steps))
@@ -85,6 +148,10 @@ class Schedule(Keys):
         if problems:
             raise ScenarioError(problems)
         return self
+
+    def as_tables(self) -> dict[str, Any]:
+        """Return the table as a file has it."""
+        return {"from": self.from_} if self.from_ is not None else {"switches": [list(one) for one in self.switches]}
 
 
 class Intervention(Keys):
@@ -98,7 +165,7 @@ class ForcedSwitch(Intervention):
     """The mode becomes ``to`` at step ``at``; the chain goes on from there."""
 
     kind: Literal["switch"]
-    to: Name = Field(description="the name of the mode that is switched to")
+    to: DottedName = Field(description="the name of the mode that is switched to")
 
 
 class Outage(Intervention):
@@ -111,12 +178,49 @@ class Outage(Intervention):
 INTERVENTIONS: dict[str, type[Intervention]] = {"switch": ForcedSwitch, "outage": Outage}
 
 
+Claimed = Annotated[str | Number, Field(union_mode="left_to_right")]
+
+
+class Claim(Keys):
+    """A sentence that a run can bear out or refute: ``left`` ``relation`` ``right``."""
+
+    text: str = Field(min_length=1, max_length=1000, description="the claim in words, as the page shows it")
+    left: Claimed = Field(description='what is claimed to be smaller or larger: "QUANTITY.SAMPLER", or a number')
+    relation: Literal["<", ">"] = Field(description='"<" or ">"')
+    right: Claimed = Field(
+        description='"QUANTITY.SAMPLER" of the same quantity (the ratio left / right is then judged against 1), or a number'
+    )
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if problems := [*_side_problems("left", self.left), *_side_problems("right", self.right)]:
+            raise ScenarioError(problems)
+        sides = [read_side(side) for side in (self.left, self.right) if isinstance(side, str)]
+        if not sides:
+            raise ScenarioError(["left: two numbers claim nothing of a run: give QUANTITY.SAMPLER for one of them"])
+        if len(sides) == 2 and sides[0].quantity != sides[1].quantity:
+            what = f"{sides[0].quantity} and {sides[1].quantity}"
+            raise ScenarioError([f"right: {what} are two quantities: a ratio of them says nothing"])
+        return self
+
+
+def _side_problems(key: str, side: str | float) -> list[str]:
+    if not isinstance(side, str):
+        return []
+    quantity, sampler = read_side(side)
+    if quantity not in METRICS:
+        return [f"{key}: {show(side)} begins with an {say_unknown(quantity, METRICS, 'quantity')}"]
+    return [] if sampler else [f"{key}: {show(side)} must be QUANTITY.SAMPLER, e.g. {quantity}.classical, or a number"]
+
+
 class ScenarioKeys(Keys):
     """The top level of a scenario file."""
 
     name: Name = Field(description="what it is called in results: letters, digits, _ and -")
     claim: str = Field(default="", max_length=1000, description="what the run is to show, on top of the page")
-    description: str = Field(default="", max_length=10_000, description="a sentence or two for the report")
+    description: str = Field(
+        default="", max_length=10_000, description="a sentence or two on the world, on top of the page"
+    )
     seed: Annotated[Whole, Field(ge=0, lt=2**63)] = Field(
         default=0, description="the seed of all randomness; the same seed gives the same results"
     )
@@ -129,11 +233,19 @@ class ScenarioKeys(Keys):
         default_factory=lambda data: max(1, int(data["steps"]) // 500),
         description="every how many steps a trace is recorded; max(1, steps // 500) if not given",
     )
+    moments: Literal["full", "diagonal", "none"] = Field(
+        default="full",
+        description='which second moments of theta are kept: "full" covariances, "diagonal" (variances only) or "none", '
+        "for many dimensions",
+    )
     start: Vector | Gaussian = Field(description="theta at step 0: a point, or { mean = [...], covariance = [[...]] }")
     chain: Chain | None = Field(
         default=None, description="the hidden Markov chain that picks the mode, with transition matrix I + alpha Q"
     )
     schedule: Schedule | None = Field(default=None, description="known switches, in place of a chain")
+    drift: Drift | None = Field(
+        default=None, description="moves all landscapes together by d_k: the cost of step k is c(theta - d_k, z)"
+    )
     interventions: tuple[ForcedSwitch | Outage, ...] = Field(default=(), description="forced switches and outages")
     modes: tuple[CostKeys, ...] = Field(
         min_length=1,
@@ -145,12 +257,17 @@ class ScenarioKeys(Keys):
     )
     baselines: Annotated[tuple[str, ...], BeforeValidator(_tuple)] = Field(
         default_factory=baselines_that_apply,  # of the keys above
-        description='which baselines run beside the samplers: "frozen" never moves, "oracle" knows the hidden mode; '
+        description='which baselines run beside the samplers: "frozen" never moves, "oracle" knows the hidden mode, '
+        '"filter" infers it from one gradient a step and all else that is known; '
         "all that apply if not given, [] for none",
+    )
+    claims: Annotated[tuple[Claim, ...], BeforeValidator(_tuple)] = Field(
+        default=(), max_length=MOST_TABLES, description="what the run is to show, in a form that it can be judged by"
     )
     sweep: dict[str, Annotated[tuple[Any, ...], BeforeValidator(_tuple), Field(min_length=1)]] = Field(
         description='lists of values by address, e.g. { "chain.alpha" = [1e-4, 1e-3] }', default_factory=dict
     )
 
 
-PLAIN_TABLES: dict[str, type[Keys]] = {"chain": Chain, "schedule": Schedule, "start": Gaussian}
+ARRAYS_OF_TABLES: dict[str, type[Keys]] = {"claims": Claim}  # whose entries are all of one kind
+PLAIN_TABLES: dict[str, type[Keys]] = {"chain": Chain, "schedule": Schedule, "drift": Drift, "start": Gaussian}
