@@ -194,6 +194,11 @@ def shortened(path: Path) -> tracker.Scenario:
     return scenario.replace(**changes)
 
 
+def with_first_baselines(scenario: tracker.Scenario) -> tracker.Scenario:
+    """Return the scenario with the baselines that it had when hashes were first taken: a later one would change them."""
+    return scenario.replace(baselines=["frozen", "oracle"])
+
+
 def worlds() -> dict[str, Any]:
     """Return what builds each scenario, by name."""
     shipped = {path.stem: lambda path=path: shortened(path) for path in sorted(SCENARIOS.glob("*.toml"))}
@@ -230,11 +235,12 @@ def main(arguments: list[str]) -> int:
     for name, build in worlds().items():
         if names and name not in names:
             continue
+        scenario = with_first_baselines(build())
         if slow:
             with interpreted():
-                run = tracker.run(build(), executor=1)
+                run = tracker.run(scenario, executor=1)
         else:
-            run = tracker.run(build(), executor=1)
+            run = tracker.run(scenario, executor=1)
         found[name] = run.summary["hash"]
         print(f"{name:24} {found[name][:16]}  {'equal' if known.get(name) == found[name] else 'DIFFERS'}", flush=True)
     if "--write" in arguments:

@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
-from soaking import crowds, directories, flipping, hostile_scenarios, killing, one_hash, short_runs  # noqa: E402
+from soaking import crowds, directories, flipping, hostile_formulas, hostile_scenarios, killing, one_hash, short_runs  # noqa: E402
 from soaking.common import Sizes, found_wrong, say  # noqa: E402
 
 STAGES = {
@@ -32,6 +32,7 @@ STAGES = {
         hostile_scenarios.scenarios,
         hostile_scenarios.bombs,
         hostile_scenarios.accepted,
+        hostile_formulas.formulas,
         killing.kills,
         killing.inside,
         killing.workers,

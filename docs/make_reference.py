@@ -14,16 +14,26 @@ from typing import Any
 from pydantic_core import PydanticUndefined
 
 from tracker.costs import COSTS
-from tracker.engine.arrays import ARRAYS
+from tracker.engine.arrays import ALARMS, ARRAYS, state_row
 from tracker.keys import meaning_of
 from tracker.metrics.table import METRICS
 from tracker.runs.stored_world import NUMBERS_OF_A_MODE, POINTS_OF_A_MODE
 from tracker.samplers import SAMPLERS
+from tracker.samplers.alarms import raises_alarms
 from tracker.samplers.base import SamplerKeys, recorded_by
-from tracker.scenario.tables import INTERVENTIONS, Chain, Gaussian, ScenarioKeys, Schedule
+from tracker.samplers.baselines import BASELINES
+from tracker.samplers.wrapper_keys import WrapperKeys
+from tracker.scenario.tables import INTERVENTIONS, Chain, Claim, Gaussian, ScenarioKeys, Schedule
 
 HERE = Path(__file__).resolve().parent
 MADE = "<!-- made by docs/make_reference.py; edit the declarations, not this page -->"
+CLAIMS = (
+    "QUANTITY is a key of the table of metrics (docs/results-reference); `recovery` is its restricted mean. Two samplers: the "
+    "ratio left / right over paired trials, with its 95 % interval, is compared with 1. A number: the mean of the sampler is "
+    "compared with it. The claim `holds` where the whole interval lies on the claimed side, `does not hold` where it lies on the "
+    "other, and is `not told` otherwise: also with fewer than 5 trials, where a trial of a side diverged, and where there is "
+    "nothing to measure. The page shows the outcome beside the text, `summary.json` has it as `claims`."
+)
 # keys of [[modes]] and [[samplers]] that every family has, explained once
 SHARED = {"name", "cost", "kind"}
 
@@ -54,6 +64,7 @@ def scenario_reference() -> str:
         parts += [f'## `[[modes]]`, `cost = "{name}"`', first_lines(table), keys_table(table)]
     for name, kind in SAMPLERS.items():
         parts += [f'## `[[samplers]]`, `kind = "{name}"`', first_lines(kind), facts_of(kind), keys_table(kind)]
+    parts += ["## `[[claims]]`", first_lines(Claim), keys_table(Claim), CLAIMS]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -80,6 +91,11 @@ def results_reference() -> str:
             ("variable", "axes", "type", "unit", "meaning"),
             [(f"`{a.stored_name}`", ", ".join(a.axes), a.dtype, a.unit, a.long_name) for a in ARRAYS.values()],
         ),
+        "Beside the filter and where something raises alarms:",
+        table_of(
+            ("variable", "axes", "type", "unit", "meaning"),
+            [(f"`{a.stored_name}`", ", ".join(a.axes), a.dtype, a.unit, a.long_name) for a in beside_the_table()],
+        ),
         "## The world that the numbers refer to",
         "Also in `result.nc`, and outside of the hash: reading a run never searches for minimisers again.",
         table_of(
@@ -96,6 +112,12 @@ def results_reference() -> str:
         ),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def beside_the_table() -> list[Any]:
+    """Return the arrays of runs that have a filter, or a sampler that raises alarms."""
+    recorded = [one for offer in BASELINES.values() for one in recorded_by(offer.kind)]
+    return [*map(state_row, recorded), *ALARMS]
 
 
 def keys_table(model: Any) -> str:
@@ -121,12 +143,15 @@ def default_of(field: Any) -> str:
 
 def facts_of(kind: Any) -> str:
     """Return what a kind of sampler states about itself."""
-    facts = [f"S: {kind.skew_is}"]
-    if kind.adapts:
+    around = issubclass(kind, WrapperKeys)  # what it says of S and of what it adapts depends on the sampler within
+    facts = ["S: that of the sampler within" if around else f"S: {kind.skew_is}"]
+    if kind.adapts and not around:
         facts.append(f"moves {kind.adapts}")
     if kind.euler or kind.linear is not SamplerKeys.linear:
         facts.append("linear on quadratic costs: exact moments, stability and best step are known")
     recorded = recorded_by(kind.parameters) if kind.parameters is not None else ()
+    if kind.parameters is not None and raises_alarms((kind.parameters,)):
+        facts.append("raises alarms: `alarms`, `alarm_steps`, `detections`")
     facts += [f"records `{one.name}` ({one.long_name})" for one in recorded]
     return "; ".join(facts) + "."
 

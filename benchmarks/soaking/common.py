@@ -26,6 +26,7 @@ class Sizes(NamedTuple):
     foreign: int = 500
     attacks: int = 400
     races: int = 30
+    formulas: int = 100_000
     step_equivalents: float = 1e9
 
 
