@@ -188,7 +188,7 @@ def shortened(path: Path) -> tracker.Scenario:
     changes |= {"steps": STEPS, "burn_in": min(scenario.burn_in, STEPS // 4), "record_every": 9}
     if scenario.chain is not None:
         changes["chain"] = {**scenario.chain.model_dump(), "alpha": 0.01}
-    if scenario.schedule is not None:
+    if scenario.schedule is not None and scenario.schedule.from_ is None:
         near = [(step * STEPS // scenario.steps, mode) for step, mode in scenario.schedule.switches]
         changes["schedule"] = {"switches": list({step: [step, mode] for step, mode in near}.values())}
     return scenario.replace(**changes)

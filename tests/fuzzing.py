@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import later_keys
+
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 SHIPPED = [path.read_text() for path in sorted(SCENARIOS.glob("*.toml"))]
 
@@ -54,16 +56,26 @@ PIECES = [
 
 
 def hostile(seed: int) -> str:
-    """Return the ``seed``-th file."""
+    """Return the ``seed``-th file; those of odd seeds know the later keys, too."""
     rng = random.Random(seed)
-    text = rng.choice(SHIPPED) if rng.random() < 0.15 else written(grammar(rng))
-    for _ in range(rng.choice((0, 0, 0, 1, 1, 3))):
+    text = rng.choice(SHIPPED) if rng.random() < 0.15 else written(spoilt(seed, rng))
+    for _ in range(rng.choice((0, 0, 0, 0, 0, 1) if seed % 2 else (0, 0, 0, 1, 1, 3))):
         text = rng.choice(BYTEWISE)(text, rng)
     return text
 
 
-def grammar(rng: random.Random) -> dict[str, Any]:
+def spoilt(seed: int, rng: random.Random) -> dict[str, Any]:
     """Return the tables of a scenario; values are spoilt with a probability of their own."""
+    data = grammar(rng)
+    if seed % 2:
+        later_keys.enriched(data, random.Random(f"later keys of {seed}"))
+    for _ in range(rng.choice((0, 0, 0, 1, 1, 2, 5))):
+        spoil(data, rng)
+    return data
+
+
+def grammar(rng: random.Random) -> dict[str, Any]:
+    """Return the tables of a scenario."""
     N, X = rng.choice((1, 1, 2, 2, 2, 3, 6)), rng.choice((1, 2, 2, 2, 3, 8))
     modes = [{"name": f"m{x}", **cost(rng, N)} for x in range(X)]
     data: dict[str, Any] = {
@@ -92,8 +104,6 @@ def grammar(rng: random.Random) -> dict[str, Any]:
         data["sweep"] = {
             rng.choice(("chain.alpha", "samplers.*.epsilon", "modes.m0.minimum", "seed", "x.y")): [0.01, 0.02]
         }
-    for _ in range(rng.choice((0, 0, 0, 1, 1, 2, 5))):
-        spoil(data, rng)
     return data
 
 
@@ -119,7 +129,7 @@ def cost(rng: random.Random, N: int) -> dict[str, Any]:
             "truth": vector(rng, N),
         }
     else:
-        keys |= {"data": "breast_cancer.csv", "features": ["radius"], "label": "malignant", "horizon": 5}
+        keys |= later_keys.logistic_rows(N)
     if family in ("quadratic", "polynomial") and rng.random() < 0.6:
         keys["gradient_noise"] = rng.choice((definite(rng, N), [[0.0] * N] * N, 1.0))
     if rng.random() < 0.2:

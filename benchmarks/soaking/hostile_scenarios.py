@@ -10,8 +10,9 @@ from typing import Any
 
 import bombs as bombs_of
 import fuzzing
+from later_keys import data_files
 
-from soaking.common import ROOT, Sizes, check, say
+from soaking.common import Sizes, check, say
 from soaking.warmed import FILE, Job, Outcome, outcomes
 from tracker.scenario import ScenarioError, parse
 
@@ -68,21 +69,22 @@ def bombs(_: Sizes, folder: Path) -> None:
 
 
 def accepted(sizes: Sizes, folder: Path) -> None:
-    """Run, report and export files that the fuzzer made and the reader accepted."""
-    run = ["run", FILE, "--out", "run", "--quiet", "--workers", "1"]
-    _carried_out("accepted", sizes, folder, [run, ["report", "run"], ["export", "run", "--csv", "csv"]])
+    """Run, watch, report and export files that the fuzzer made and the reader accepted."""
+    run = ["run", FILE, "--out", "run", "--quiet", "--workers", "1", "--no-report"]
+    of_a_run = [["watch", "run", "--once"], ["report", "run"], ["export", "run", "--csv", "csv"]]
+    _carried_out("accepted", sizes, folder, [run, *of_a_run])
 
 
 def limited(sizes: Sizes, folder: Path) -> None:
-    """Ask for the limit of the same files."""
-    _carried_out("limited", sizes, folder, [["limit", FILE]])
+    """Ask for the limit of the same files, and for advice."""
+    _carried_out("limited", sizes, folder, [["limit", FILE], ["advise", FILE]])
 
 
 def _carried_out(stage: str, sizes: Sizes, folder: Path, commands: list[list[str]]) -> None:
     began, found = time.monotonic(), list[Outcome]()
-    jobs = [Job(f"seed {seed}", seed, commands) for seed in _accepted_seeds(sizes.accepted)]
+    jobs = [Job(f"seed {seed}", seed, commands, own_process=True) for seed in _accepted_seeds(sizes.accepted, folder)]
     for outcome in outcomes(jobs, folder / stage, PERTURBED[1]):
-        needs_a_run = outcome.command in ("report", "export")
+        needs_a_run = outcome.command in ("watch", "report", "export")
         judge(outcome, stage, (*COMPLETED, *WITHOUT_A_RUN) if needs_a_run else COMPLETED)
         found.append(outcome)
         if outcome.seconds > CPU_SECONDS:
@@ -93,12 +95,14 @@ def _carried_out(stage: str, sizes: Sizes, folder: Path, commands: list[list[str
     say(stage, files=len(jobs), seconds=round(time.monotonic() - began))
 
 
-def _accepted_seeds(count: int) -> list[int]:
+def _accepted_seeds(count: int, folder: Path) -> list[int]:
+    for name, content in data_files().items():
+        (folder / name).write_bytes(content)
     found, seed = list[int](), FIRST_ACCEPTED
     while len(found) < count:
         seed += 1
         try:
-            scenario = parse(fuzzing.hostile(seed), folder=ROOT / "scenarios")
+            scenario = parse(fuzzing.hostile(seed), folder=folder)
         except ScenarioError:
             continue
         if not scenario.sweep and scenario.trials <= 10 and scenario.steps <= 10_000:

@@ -21,6 +21,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from later_keys import data_files
+
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE = 900  # seconds after which a command counts as hung
 FILE = "fuzz.toml"
@@ -53,7 +55,8 @@ class Outcome(NamedTuple):
 def outcomes(jobs: Sequence[Job], folder: Path, perturb: str) -> Iterator[Outcome]:
     """Carry out the jobs in ``folder``, with fresh memory filled with the byte ``perturb``."""
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copy(ROOT / "scenarios" / "breast_cancer.csv", folder)
+    for name, content in data_files().items():
+        (folder / name).write_bytes(content)
     paths = os.pathsep.join(str(path) for path in (ROOT, ROOT / "tests"))
     env = {**os.environ, "PYTHONPATH": paths, "MALLOC_PERTURB_": perturb, "OPENBLAS_NUM_THREADS": "1"}
     waiting = list(jobs)

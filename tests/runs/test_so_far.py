@@ -17,7 +17,7 @@ from tracker.cli import app
 from tracker.metrics.averages import half_width
 from tracker.runs.so_far import Finished
 
-NAMES = ("slow", "quick", "frozen", "oracle")
+NAMES = ("slow", "quick", "frozen", "oracle", "filter")
 
 
 class Killed(RuntimeError):
@@ -49,7 +49,7 @@ def test_the_errors_so_far_are_those_of_the_finished_trials(tmp_path: Path) -> N
     sums = whole.arrays["by_mode"][:count].sum(axis=2)
     columns = whole.measured.columns
     errors = sums[..., columns.index("error")] / sums[..., columns.index("steps")]
-    rows = seen.rows(NAMES)
+    rows = seen.rows()
     assert [row.sampler for row in rows] == list(NAMES)
     np.testing.assert_allclose([row.mean for row in rows], errors.mean(axis=0), rtol=1e-12)  # identity
     if count >= 5:
@@ -83,6 +83,17 @@ def test_a_damaged_shard_counts_as_not_finished_and_a_replaced_run_is_read_anew(
     assert seen.errors.keys() == fresh.errors.keys()
     assert all(np.array_equal(seen.errors[n], fresh.errors[n]) for n in fresh.errors)
     assert not np.array_equal(seen.errors[0], kept[0])  # control: it is another run
+
+
+def test_every_kind_of_array_is_read_back(tmp_path: Path) -> None:
+    """Also those of a filter and its alarms, whatever the order in which their numbers lie in memory."""
+    whole = begun(tmp_path / "run")
+    assert {"mode_probability", "alarm_steps"} <= whole.arrays.keys()
+    told: list[str] = []
+    with interpreting():
+        again = tracker.run(whole.scenario, tmp_path / "run", 1, shard_size=3, resume=True, notice=told.append)
+    assert (told, again.summary["hash"]) == ([], whole.summary["hash"])
+    assert not (tmp_path / "run" / "damaged").exists()
 
 
 def test_a_complete_run_is_told_and_ends_the_watch(tmp_path: Path) -> None:

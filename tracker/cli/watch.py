@@ -47,45 +47,35 @@ def watch(
     from tracker.runs.so_far import Finished
 
     with read_from(folder):
-        seen = Finished(folder)
-        shown, state = look(seen, plugins, code)
+        seen = Finished(folder, plugins or (), code)
+        shown, state = look(seen)
     screen = console()
     if once or not screen.is_terminal:
-        _plainly(screen, seen, shown, state, every=every, once=once, plugins=plugins, code=code)
+        _plainly(screen, seen, shown, state, every=every, once=once)
         return
     from rich.live import Live
 
     with Live(shown, console=screen, auto_refresh=False) as live:
         while state != "complete":
             time.sleep(every)
-            shown, state = patiently(seen, plugins, code)
+            shown, state = patiently(seen)
             live.update(shown, refresh=True)
 
 
-def _plainly(
-    screen: Console,
-    seen: Finished,
-    shown: RenderableType,
-    state: str,
-    *,
-    every: float,
-    once: bool,
-    plugins: Plugins,
-    code: Code,
-) -> None:
+def _plainly(screen: Console, seen: Finished, shown: RenderableType, state: str, *, every: float, once: bool) -> None:
     """For files and pipes: print a look whenever another shard is finished; end when nobody computes."""
     screen.print(shown)
     finished = len(seen.errors)
     while not once and state == "running":
         time.sleep(every)
-        shown, state = patiently(seen, plugins, code)
+        shown, state = patiently(seen)
         if len(seen.errors) != finished or state != "running":
             finished = len(seen.errors)
             screen.print(shown)
             sys.stdout.flush()
 
 
-def patiently(seen: Finished, plugins: Plugins, code: Code) -> tuple[RenderableType, str]:
+def patiently(seen: Finished) -> tuple[RenderableType, str]:
     """Look again; while a run is replaced its directory may be away or half there for a moment."""
     from tracker.runs.run_errors import CorruptRun
     from tracker.scenario import ScenarioError
@@ -93,38 +83,35 @@ def patiently(seen: Finished, plugins: Plugins, code: Code) -> tuple[RenderableT
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
-            return look(seen, plugins, code)
+            return look(seen)
         except (OSError, CorruptRun, ScenarioError, ValueError):
             if time.monotonic() > deadline:
                 with read_from(seen.path):
-                    return look(seen, plugins, code)
+                    return look(seen)
             time.sleep(0.1)
 
 
-def look(seen: Finished, plugins: Plugins, code: Code) -> tuple[RenderableType, str]:
+def look(seen: Finished) -> tuple[RenderableType, str]:
     """Return what is to be shown now, and the state of the run."""
     from rich.console import Group
 
-    from tracker.runs.manifest import SCENARIO
     from tracker.runs.run_status import status_of
-    from tracker.scenario import load
 
     status = status_of(seen.path, verify=False)
     if status.state == "complete":
-        return _of_complete(seen, status, plugins, code), status.state
-    scenario = load(seen.path / SCENARIO, plugins=plugins or (), code=code)
+        return _of_complete(seen, status), status.state
     seen.look()
-    rows = seen.rows([*(sampler.name for sampler in scenario.samplers), *scenario.baselines])
+    rows = seen.rows()
     parts: list[RenderableType] = [Text(line) for line in _lines(status)]
     return Group(*parts, *([_table(rows)] if rows else [Text("no trial is finished yet")])), status.state
 
 
-def _of_complete(seen: Finished, status: Status, plugins: Plugins, code: Code) -> RenderableType:
+def _of_complete(seen: Finished, status: Status) -> RenderableType:
     from rich.console import Group
 
     from tracker.runs.run_reading import open_run_or_part
 
-    summary = open_run_or_part(seen.path, None, plugins or (), code).summary
+    summary = open_run_or_part(seen.path, None, seen.plugins, seen.code).summary
     rows = [
         (row["name"], plus_minus(row["tracking_error"]["mean"], row["tracking_error"]["stderr"]), str(row["diverged"]))
         for row in summary["samplers"]

@@ -30,7 +30,7 @@ LARGEST_FIRST_ARRAY = 1_000_000  # bytes of an array that is read without knowin
 
 
 def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Return the arrays as a npz file.
+    """Return the arrays as a npz file, row by row, as ``unpack_arrays`` wants them: whoever computed an array may have turned it.
 
     Not by ``numpy.savez``: that of numpy 2.0 takes ``allow_pickle=False`` for one more array to keep.
     """
@@ -38,7 +38,7 @@ def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, array, allow_pickle=False)
+                np.lib.format.write_array(file, np.asarray(array, order="C"), allow_pickle=False)
     return buffer.getvalue()
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from tracker.regular_files import read_regular, stands_there
 from tracker.runs import atomic_files, ownership
 from tracker.runs.added_trials import set_apart, shards_taken_over
-from tracker.runs.array_shapes import reason_impossible, shapes_of, snapshot_shapes, with_trials
+from tracker.runs.array_shapes import shapes_of, snapshot_shapes, with_trials
 from tracker.runs.checkpoints import DIGEST_SIZE, decode_arrays, place_of
 from tracker.runs.file_names import (
     CHECKPOINTS,
@@ -25,9 +25,9 @@ from tracker.runs.file_names import (
     shard_name,
 )
 from tracker.runs.manifest import SCENARIO, largest_journal
-from tracker.runs.npz import most_bytes, unpack_arrays
+from tracker.runs.npz import most_bytes
 from tracker.runs.run_identity import data_files, hash_of_file, sha256
-from tracker.runs.stored_shards import Stored
+from tracker.runs.stored_shards import Stored, read_shard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -121,12 +121,7 @@ class Resumption:
             return None
         expected = with_trials(self._shapes, len(trials))
         try:
-            data = read_regular(path, most_bytes(expected))
-            if sha256(data) != entry.sha256:
-                raise ValueError("other bytes than the journal says")  # noqa: TRY301
-            arrays = unpack_arrays(data, expected)
-            if (reason := reason_impossible(self.problem.scenario, arrays, trials)) is not None:
-                raise ValueError(reason)  # noqa: TRY301
+            arrays = read_shard(self.path, entry, self.problem.scenario, expected, trials)
         except FileNotFoundError as error:
             self.notice(f"{SHARDS}/{path.name}: {error.strerror or error}; computed again")
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,19 +10,20 @@ import numpy as np
 
 from tracker.engine.ledger import COLUMNS
 from tracker.metrics.averages import mean_interval, over_trials, ratio
-from tracker.regular_files import read_regular
-from tracker.runs.file_names import SHARDS, shard_name
+from tracker.runs.array_shapes import shapes_of, with_trials
+from tracker.runs.file_names import shard_name
 from tracker.runs.manifest import shards_of
 from tracker.runs.ownership import journal_in, read_manifest
-from tracker.runs.run_identity import sha256
+from tracker.runs.run_reading import stored_scenario
+from tracker.runs.stored_shards import read_shard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from tracker.array_types import Array
-
-LARGEST_SHARD = 4_000_000_000  # bytes that are read of one
+    from tracker.runs.stored_shards import Arrays
+    from tracker.scenario import Scenario
 
 
 class ErrorSoFar(NamedTuple):
@@ -41,38 +42,40 @@ class Finished:
     """The errors of finished trials, shard by shard; what was read is kept, until another run stands in its place."""
 
     path: Path
+    plugins: Sequence[str] = ()
+    code: str | Path | None = None
     identity: str = ""
+    scenario: Scenario | None = None
     errors: dict[int, Array] = field(default_factory=dict)
 
     def look(self) -> None:
         """Read the shards that were finished since the last look; a shard that cannot be read counts as not finished."""
         manifest = read_manifest(self.path)
-        if manifest.identity != self.identity:
+        if self.scenario is None or manifest.identity != self.identity:
+            self.scenario = stored_scenario(self.path, manifest, self.plugins, self.code)
             self.identity, self.errors = manifest.identity, {}
         entries, shards = journal_in(self.path, manifest).entries, shards_of(manifest)
+        shapes = shapes_of(self.scenario, 0)
         for index, trials in enumerate(shards):
             entry = entries.get(index)
             if index in self.errors or entry is None or not entry.is_of(trials, shard_name(index)):
                 continue
-            try:
-                data = read_regular(self.path / SHARDS / shard_name(index), LARGEST_SHARD)
-            except OSError:
-                continue
-            if sha256(data) == entry.sha256:
-                self.errors[index] = _errors(data)
+            with suppress(OSError, ValueError):
+                expected = with_trials(shapes, len(trials))
+                self.errors[index] = _errors(read_shard(self.path, entry, self.scenario, expected, trials))
 
-    def rows(self, names: Sequence[str]) -> list[ErrorSoFar]:
+    def rows(self) -> list[ErrorSoFar]:
         """Return a row for each sampler; none while no shard is finished."""
-        if not self.errors:
+        if not self.errors or self.scenario is None:
             return []
+        names = [*(sampler.name for sampler in self.scenario.samplers), *self.scenario.baselines]
         errors = np.concatenate([self.errors[index] for index in sorted(self.errors)])
         return [_row(name, errors[:, n]) for n, name in enumerate(names[: errors.shape[1]])]
 
 
-def _errors(data: bytes) -> Array:
+def _errors(arrays: Arrays) -> Array:
     """The tracking error of each trial and sampler of a shard, (T, S); nan where a trial diverged."""
-    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-        sums, diverged = arrays["by_mode"].sum(axis=2), arrays["diverged"]
+    sums, diverged = arrays["by_mode"].sum(axis=2), arrays["diverged"]
     error = ratio(sums[..., COLUMNS.index("error")], sums[..., COLUMNS.index("steps")])
     return np.where(diverged < 0, error, np.nan)
 
