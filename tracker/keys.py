@@ -7,7 +7,7 @@ samplers declares its keys with these types, in its own file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter
@@ -22,6 +22,8 @@ class Keys(BaseModel):
     """A table of a scenario file: frozen, strict, closed."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    also_called: ClassVar[tuple[str, ...]] = ()  # what others call the family: told to who looks for it under that name
 
     @classmethod
     def key_names(cls) -> list[str]:
@@ -93,7 +95,8 @@ def _not_tiny(value: float) -> float:
 
 def _whole(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise ValueError("must be a whole number")  # noqa: TRY004  (pydantic collects ValueErrors only)
+        way = f", written {int(value)}" if isinstance(value, float) and value.is_integer() else ""
+        raise ValueError(f"must be a whole number{way}")  # noqa: TRY004  (pydantic collects ValueErrors only)
     return int(value)
 
 
@@ -177,14 +180,19 @@ Bounds = Annotated[tuple[Number, Number], BeforeValidator(_list), AfterValidator
 CostObservation = Literal["next", "same"]
 
 
+FORMS_OF_SKEW = 'a matrix (N lists of N numbers), a number (for N = 2), "random" or "optimal"'
+
+
 def _skew(value: Any) -> Any:
     value = _rows(value)
     if isinstance(value, str):
         if value not in ("random", "optimal"):
-            raise ValueError('must be a matrix, a number (for N = 2), "random" or "optimal"')
+            raise ValueError(f"must be {FORMS_OF_SKEW}")
         return value
     if not isinstance(value, (list, tuple)):
         return number(value)
+    if not all(isinstance(_rows(row), (list, tuple)) for row in value):
+        raise ValueError(f"must be {FORMS_OF_SKEW}, not a list of numbers")
     matrix = TypeAdapter(Matrix).validate_python(value)
     if len(matrix) != len(matrix[0]):
         raise ValueError(f"a {len(matrix)} x {len(matrix[0])} matrix is not square")

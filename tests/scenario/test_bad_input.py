@@ -155,8 +155,7 @@ BAD: dict[str, tuple[str, str, list[str]]] = {
         "[0.5, 0.0]",
         "[0.5]",
         [
-            'modes[0] "one": theta has dimension 2, but start has 1',
-            'modes[1] "two": theta has dimension 2, but start has 1',
+            "start: has 1 coordinate, but theta has dimension 2 in all modes",
             'samplers[1] "skewed": skew: a number (0.7) is for dimension 2',
         ],
     ),
@@ -215,7 +214,7 @@ BAD: dict[str, tuple[str, str, list[str]]] = {
     "skew of another word": (
         "skew = 0.7",
         'skew = "best"',
-        ['samplers[1] "skewed": skew: "best" must be a matrix, a number'],
+        ['samplers[1] "skewed": skew: "best" must be a matrix (N lists of N numbers), a number'],
     ),
     "no optimal skew": (
         "skew = 0.7",
@@ -394,7 +393,12 @@ def test_the_good_file_is_good(tmp_path: Path) -> None:
 
 def test_a_file_of_300_kb_is_not_parsed(tmp_path: Path) -> None:
     write(tmp_path, GOOD + "#" * 300_000)
-    assert refused(tmp_path) == (3, ["bad.toml: a scenario file must be at most 200 kB"])
+    assert refused(tmp_path) == (
+        3,
+        [
+            "bad.toml: a scenario file must be at most 200 kB; rows of data stand in a file beside it, which the scenario names (key data)"
+        ],
+    )
 
 
 def test_many_problems_are_cut_short(tmp_path: Path) -> None:

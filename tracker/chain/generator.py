@@ -51,6 +51,10 @@ def _generator_problems(q: Array) -> list[str]:
     with np.errstate(over="ignore", invalid="ignore"):  # of huge entries, and then reported
         sums = q.sum(axis=1)
         unbalanced = np.flatnonzero(~(np.abs(sums) <= ROW_SUM * np.abs(q).max()))
+    if unbalanced.size and q.min() >= 0.0 and np.abs(sums - 1.0).max() <= ROW_SUM:
+        return [
+            f"Q = {q.tolist()} holds probabilities of one step, rows that sum to 1: Q must be that minus I, rows that sum to 0, with alpha = 1"
+        ]
     return [
         *(f"Q[{i}][{j}] = {float(q[i, j])} must be >= 0" for i, j in negative),
         *(f"Q[{i}] sums to {float(sums[i]):.12g}, must be 0" for i in unbalanced),

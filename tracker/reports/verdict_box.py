@@ -15,6 +15,7 @@ from tracker.reports.exhibit import Answer, VerdictBox
 from tracker.reports.judged_by import advantage, best_of, closed_gap, mean_of, wins_of
 from tracker.reports.metrics_disagree import second_opinion
 from tracker.reports.step_notes import at_steps
+from tracker.scenario.builders import share_minimisers
 
 if TYPE_CHECKING:
     from tracker.metrics.paired import Paired
@@ -78,6 +79,10 @@ def did_it_track(view: View) -> Answer:
         mean = number(mean_of(view, best))
         text = f"Nothing to track: the mode never changed. {best} has a {view.score.title} of {mean}."
         return Answer(question, "no switch", text, link="error-over-time")
+    if view.scenario.drift is None and share_minimisers(view.modes):
+        mean = number(mean_of(view, best))
+        text = f"Nothing to track: all modes have the same minimisers. {best} has a {view.score.title} of {mean}."
+        return Answer(question, "no move", text, link="error-over-time")
     if missing := [name for name in (FROZEN, ORACLE) if name not in view.names]:
         text = f"{_mean(view, best)} for {best}; the run has no {listed(missing)} to compare with (key baselines)."
         return Answer(question, "not told", sentence(text))

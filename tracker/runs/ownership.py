@@ -89,6 +89,10 @@ def read_manifest(path: Path, name: str = MANIFEST) -> Manifest:
     except OSError as error:
         if name == MANIFEST and is_regular(path / SWEEP_MANIFEST):
             raise CorruptRun(path, "a sweep, not a run; its runs are in points/") from None
+        if not path.is_dir():
+            raise CorruptRun(
+                path, f"{'a file' if path.exists() else 'there is nothing'}, not the directory of a {what}"
+            ) from None
         raise CorruptRun(path, f"no {what}: {name}: {error.strerror or error}") from None
     except NewerFormat as error:
         raise CorruptRun(path, f"{name}: {error}") from None

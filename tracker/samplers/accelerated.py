@@ -49,6 +49,7 @@ class AcceleratedKeys(SkewKeys):
     """The accelerated non-reversible algorithm: a fixed ``skew`` beside ``epsilon`` and ``beta``."""
 
     kind: Literal["accelerated"]
+    also_called = ("nonreversible", "non-reversible", "irreversible")
     parameters = Accelerated
     euler = True
 

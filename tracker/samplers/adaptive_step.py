@@ -86,6 +86,7 @@ class AdaptiveStepKeys(SamplerKeys):
     """
 
     kind: Literal["adaptive-step"]
+    also_called = ("bmp", "benveniste", "kushner-yang")
     parameters = AdaptiveStep
     adapts = "its step"
     samples_gibbs = True

@@ -64,6 +64,7 @@ class AveragedKeys(WrapperKeys):
     """A running average of any sampler: ``sampler`` and the ``rate`` at which old points are forgotten."""
 
     kind: Literal["averaged"]
+    also_called = ("polyak", "polyak-ruppert", "averaging")
     parameters = Averaged
     rate: Annotated[Positive, Field(le=1)] = Field(description="the weight of the newest point in the average")
 

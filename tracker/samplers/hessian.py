@@ -112,6 +112,7 @@ class HessianKeys(MovingSkewKeys):
     """Algorithm 1: S follows the derivative process, which needs Hessians; a negative ``skew_step`` is the ascent control."""
 
     kind: Literal["hessian"]
+    also_called = ("algorithm-1",)
     parameters = Hessian
     tangent = True
     tangent_limit: Positive = Field(default=1e6, description="beyond max|D| > tangent_limit D is reset to 0")

@@ -60,6 +60,7 @@ class KineticKeys(SamplerKeys):
     """Underdamped Langevin with ``friction``; the effective step is epsilon / friction, and beta = "inf" is the heavy ball."""
 
     kind: Literal["kinetic"]
+    also_called = ("sghmc", "hmc", "momentum", "heavy-ball", "underdamped")
     parameters = Kinetic
     samples_gibbs = True
     friction: Positive = Field(description="how fast the velocity is lost; the effective step is epsilon / friction")

@@ -41,6 +41,7 @@ class LangevinKeys(SamplerKeys):
     """Classical stochastic gradient Langevin: only ``epsilon`` and ``beta``."""
 
     kind: Literal["langevin"]
+    also_called = ("sgld", "sgd", "ula", "lmc")
     parameters = Langevin
     euler = True
     samples_gibbs = True

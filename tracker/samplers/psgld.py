@@ -64,6 +64,7 @@ class PsgldKeys(SamplerKeys):
     """Preconditioned Langevin (RMSprop) without the correction term: ``second_decay`` and ``floor``."""
 
     kind: Literal["psgld"]
+    also_called = ("rmsprop", "adagrad", "adam")
     parameters = Psgld
     adapts = "its preconditioner"
     second_decay: Annotated[Number, Field(ge=0, lt=1)] = Field(

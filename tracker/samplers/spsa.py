@@ -97,6 +97,7 @@ class SpsaKeys(MovingSkewKeys):
     """Algorithm 2: S follows an SPSA estimate of its gradient; two gradients and two costs a step."""
 
     kind: Literal["spsa"]
+    also_called = ("algorithm-2",)
     parameters = Spsa
     perturbation: Positive = Field(default=0.1, description="the size mu of the perturbation of S")
     hold: Count = Field(default=1, description="for how many steps a perturbation is kept")

@@ -104,6 +104,7 @@ class TwoTimescaleSpsaKeys(MovingSkewKeys):
     """Algorithm 3: two-time-scale SPSA; a look ahead of ``inner_steps`` at every step."""
 
     kind: Literal["two-timescale-spsa"]
+    also_called = ("algorithm-3",)
     parameters = TwoTimescaleSpsa
     inner_steps: Annotated[Count, Field(le=MOST_INNER_STEPS)] = Field(description="how many steps the look-ahead takes")
     perturbation: Positive = Field(default=0.1, description="the size mu of the perturbation of S")

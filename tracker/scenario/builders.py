@@ -92,6 +92,41 @@ def is_isolated(mode: Mode) -> bool:
     return True
 
 
+def share_minimisers(modes: Sequence[Mode]) -> bool:
+    """Tell whether several modes have the same minimisers, as their costs measure distances, so that no switch moves them."""
+    first = modes[0].targets
+    return len(modes) > 1 and all(
+        mode.targets.shape[1] == first.shape[1]
+        and _are_among(mode.targets, first).all()
+        and _are_among(first, mode.targets).all()
+        for mode in modes[1:]
+    )
+
+
+def too_wide_targets(modes: Sequence[Mode]) -> list[tuple[int, int, float]]:
+    """Return (i, j, distance) for each mode i whose target holds a minimiser of another mode j that is none of its own."""
+    found = []
+    for i, mode in enumerate(modes):
+        for j, other in enumerate(modes):
+            if i == j or not mode.radius2 > 0.0 or mode.targets.shape[1] != other.targets.shape[1]:
+                continue
+            strangers = other.targets[~_are_among(other.targets, mode.targets)]
+            nearest = float(_distances(strangers, mode.targets).min(initial=np.inf))
+            if nearest**2 <= mode.radius2:
+                found.append((i, j, nearest))
+                break
+    return found
+
+
+def _distances(points: Array, others: Array) -> Array:
+    return np.asarray(np.linalg.norm(points[:, np.newaxis] - others, axis=2))
+
+
+def _are_among(points: Array, others: Array) -> Array:
+    """Tell of each of ``points`` whether it is one of ``others``."""
+    return np.asarray(_distances(points, others).min(axis=1) <= SAME_PLACE * (1.0 + np.abs(points).max(axis=1)))
+
+
 def mode_index(mode: int | str, names: Sequence[str]) -> int:
     """Return the place of a mode that is given by its name, or by its place from 0."""
     if isinstance(mode, str) and mode in names:

@@ -146,10 +146,10 @@ def first_few(problems: Iterator[str], place: str) -> Iterator[str]:
         yield f"{place}: and so on: only the first {MOST_PER_TABLE} are told"
 
 
-def say_unknown(word: str, known: Iterable[str], what: str) -> str:
-    """Say that ``word`` is not known, with the nearest that is, and all that are."""
+def say_unknown(word: str, known: Iterable[str], what: str, meant: str | None = None) -> str:
+    """Say that ``word`` is not known, with what is ``meant`` or else the nearest that is known, and all that are."""
     known = list(known)
-    guess = nearest(word, known)
+    guess = meant or nearest(word, known)
     hint = f"; did you mean {guess}?" if guess else ""
     return f"unknown {what}{hint} (known: {', '.join(known)})"
 

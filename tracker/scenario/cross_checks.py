@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tracker import chain as hidden_chain
 from tracker.costs.base import CostKeys
 from tracker.costs.csv_rows import DataFile
+from tracker.formatting import counted
 from tracker.metrics.claims import read_side
 from tracker.samplers.baselines import BASELINES
 from tracker.scenario.complaints import first_few, name_of, place_of, say_unknown, show
@@ -77,8 +78,13 @@ def _dimensions(parts: Parts) -> Iterator[str]:
     known = _dimension(parts)
     if known is None:
         return
+    modes = [mode for mode in parts.get("modes", ()) if mode is not None and mode.dimension]  # 0: it takes any
+    sizes = {mode.dimension for mode in modes}
+    if known[1] == "start" and len(modes) > 1 and len(sizes) == 1 and known[0] not in sizes:
+        yield f"start: has {counted(known[0], 'coordinate')}, but theta has dimension {sizes.pop()} in all modes"
+        return
     for index, mode in enumerate(parts.get("modes", ())):
-        if mode is not None and mode.dimension not in (0, known[0]):  # 0: it takes any
+        if mode in modes and mode.dimension != known[0]:
             place = place_of("modes", index, mode)
             yield f"{place}: theta has dimension {mode.dimension}, but {known[1]} has {known[0]}"
     drift = parts.get("drift")

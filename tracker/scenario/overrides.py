@@ -107,7 +107,9 @@ def unknown_address(data: Mapping[str, Any], address: str, families: Table) -> s
     """Return what is wrong with an address that ``data`` has no room for; None where it has."""
     if _is_known(data, address, families):
         return None
-    guess = nearest(address, dict.fromkeys(_addresses(data, families)))
+    known = dict.fromkeys(_addresses(data, families))
+    everywhere = (one for one in known if one.endswith(f".*.{address}"))  # "epsilon" is a key of each sampler
+    guess = next(everywhere, None) or nearest(address, known)
     return f"unknown address{f'; did you mean {guess}?' if guess else ''}"
 
 

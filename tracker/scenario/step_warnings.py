@@ -14,7 +14,7 @@ from tracker.compiled import from_outside
 from tracker.costs.facts import QuadraticForm, as_quadratic
 from tracker.costs.minimise.local import Hessians, curvature, observed_hessians
 from tracker.costs.minimise.search import global_minimisers
-from tracker.scenario.builders import is_isolated, skew_matrix
+from tracker.scenario.builders import is_isolated, share_minimisers, skew_matrix, too_wide_targets
 from tracker.scenario.switching_check import clipped, limit_alone, unstable_when_switched
 
 if TYPE_CHECKING:
@@ -171,6 +171,13 @@ def doubtful_targets(scenario: Scenario, modes: Sequence[Mode]) -> list[str]:
         "errors, excess costs and targets should then refer"
         for keys, mode in zip(scenario.modes, modes, strict=True)
         if not from_outside(mode.cost) and not global_minimisers(mode.cost, scenario.start_mean).settled
+    ]
+    if scenario.drift is None and share_minimisers(modes):
+        found.append("modes: all have the same minimisers: no switch moves what is tracked")
+    found += [
+        f'modes "{scenario.modes[i].name}": target.radius = {math.sqrt(modes[i].radius2):.3g} reaches a minimiser of mode '
+        f'"{scenario.modes[j].name}", {distance:.3g} away: who stands there is back without a step'
+        for i, j, distance in too_wide_targets(modes)
     ]
     spreads = [_spread(mode) for mode in modes]
     small: dict[str, list[int]] = {}  # in which modes the target is too small for a sampler

@@ -38,7 +38,9 @@ def read_text(path: Path) -> str:
     except OSError as error:
         if error.errno != errno.EFBIG:
             raise
-        raise ScenarioError([f"{path.name}: a scenario file must be at most {LARGEST_FILE // 1000} kB"]) from None
+        most = f"a scenario file must be at most {LARGEST_FILE // 1000} kB"
+        way = "rows of data stand in a file beside it, which the scenario names (key data)"
+        raise ScenarioError([f"{path.name}: {most}; {way}"]) from None
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -56,7 +58,16 @@ def read_tables(text: str, name: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: also a number of more than 4300 digits
-        raise ScenarioError([f"{name}: not valid TOML: {error}"]) from None
+        raise ScenarioError([f"{name}: not valid TOML: {error}{_hint(text)}"]) from None
+
+
+def _hint(text: str) -> str:
+    """Return what is probably meant where an array of tables is begun like a table."""
+    single = re.search(r"^[ \t]*\[[ \t]*(modes|samplers|interventions|claims)[ \t]*\]", text, re.MULTILINE)
+    if single is None:
+        return ""
+    number = text.count("\n", 0, single.start(1)) + 1
+    return f"; line {number}: write [[{single[1]}]] for [{single[1]}], there may be several"
 
 
 def _depth(text: str) -> int:
@@ -77,8 +88,14 @@ def read_value(text: str) -> Any:
     except ScenarioError:
         found = {}
     if set(found) != {"value"}:
-        raise ScenarioError([f"{show(text)} is not a TOML value (text needs quotes, as in name='\"abc\"')"])
+        raise ScenarioError([f"{show(text)} is not a TOML value{_quotes(text)}"])
     return found["value"]
+
+
+def _quotes(text: str) -> str:
+    """Return what a shell must be given for text without quotes."""
+    plain = bool(re.fullmatch(r"[A-Za-z][A-Za-z0-9_. -]{0,40}", text))
+    return f"; text needs quotes that the shell leaves: '\"{text if plain else 'abc'}\"'"
 
 
 def as_tables(value: Any) -> Any:

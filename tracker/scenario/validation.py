@@ -118,7 +118,8 @@ def _entry(table: str, item: Any, families: Families) -> tuple[Keys | None, list
     if not isinstance(chosen, str) or chosen not in known:
         what = "family" if table == "modes" else "kind"
         word = chosen if isinstance(chosen, str) else show(chosen)
-        way = who_offers(table, word) or f"is an {say_unknown(word, known, what)}"
+        meant = next((name for name, model in known.items() if word.casefold() in model.also_called), None)
+        way = who_offers(table, word) or f"is an {say_unknown(word, known, what, meant)}"
         way += "; one of your own: --code FILE.py" if group and "--allow-plugins" not in way else ""
         return None, [Complaint((key,), f"{show(chosen)} {way}"), *_common_problems(base, item, key)]
     model = known[chosen]

@@ -60,6 +60,7 @@ class FormulaKeys(CostKeys):
     """
 
     cost: Literal["formula"]
+    also_called = ("function", "expression", "custom")
     variables: Variables = Field(description='the names of the coordinates of theta, e.g. ["a", "b"]')
     formula: str = Field(
         description="the cost in the variables and parameters: + - * / ^, exp, log, sqrt, sin, cos, tan, tanh, atan, cosh, "

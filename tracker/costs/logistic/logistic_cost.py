@@ -49,6 +49,7 @@ class LogisticKeys(CostKeys):
     files: ClassVar[tuple[str, ...]] = ("data",)
 
     cost: Literal["logistic"]
+    also_called = ("classification", "classifier")
     data: CsvFile = Field(description="where observations come from")
     features: Columns = Field(description="the columns that theta weighs, in this order")
     label: Column = Field(description="the column with the two classes; the larger value is +1")

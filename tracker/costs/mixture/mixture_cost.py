@@ -56,6 +56,7 @@ class MixtureKeys(CostKeys):
     """
 
     cost: Literal["mixture"]
+    also_called = ("gaussian-mixture",)
     means: Matrix = Field(description="two rows: y is around means[0]'theta or means[1]'theta")
     variance: Positive = Field(description="the variance of each component of the mixture")
     prior_mean: Vector = Field(description="the mean of the Gaussian prior")

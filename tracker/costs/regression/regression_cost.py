@@ -50,6 +50,7 @@ class RegressionKeys(CostKeys):
     files: ClassVar[tuple[str, ...]] = ("data",)
 
     cost: Literal["regression"]
+    also_called = ("linear", "lms", "least-squares", "huber")
     loss: Literal["squared", "huber", "absolute"] = Field(
         default="squared",
         description='what a residual r costs: "squared" r^2/2 (LMS), "huber", or "absolute" |r| (sign-error LMS)',
