@@ -513,20 +513,6 @@ def test_equations_are_cited_by_their_printed_numbers() -> None:
     assert {name: words for name, words in found.items() if words} == {}
 
 
-def test_links_between_pages_lead_somewhere() -> None:
-    """Files and anchors; an anchor is a heading in lower case, spaces as hyphens, without other signs."""
-    for path in [*sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md", ROOT / "CODE_OF_CONDUCT.md"]:
-        for target in re.findall(r"\]\(([^)]+)\)", path.read_text(encoding="utf-8")):
-            file, _, anchor = target.partition("#")
-            page = (path.parent / file).resolve() if file else path
-            assert page.is_file(), f"{path.name}: {target}"
-            if anchor:
-                text = page.read_text(encoding="utf-8")
-                known = re.findall(r"^#+ +(.+?) *$", text, flags=re.MULTILINE)
-                anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in known}
-                assert anchor in anchors, f"{path.name}: {target}"
-
-
 def test_a_trial_is_rebuilt_with_numpy_alone() -> None:
     """The example of docs/architecture ends with a comparison; control: with another role for the noise that fails."""
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")

@@ -168,17 +168,29 @@ def test_shipped_scenarios_fit_the_schema_and_spoilt_ones_do_not(path: Path) -> 
     assert not fits({**data, "samplers": [spoilt]}, schema, schema)
 
 
+# The posterior of a logistic regression is wide beside the way between its modes: there accuracy is what counts. On the
+# days of one season a few rows lie far out, so that a step for all of them is beyond the limit of the linearised sampler.
+WIDE, FAR_OUT = "target.radius", 'is not mean-square stable in mode "autumn", linearised at the minimiser'
+WARNED_OF = {
+    "logistic_stream": [WIDE], "logistic_three": [WIDE], "logistic_rivals": [WIDE],
+    "rain_in_order": [WIDE, FAR_OUT, FAR_OUT], "rain_seasons": [WIDE, FAR_OUT],
+    "skew_instability": ["S pumps energy"],
+}  # fmt: skip
+BEYOND_A_LIMIT = ("rain_in_order", "rain_seasons")
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_validate_says_what_a_shipped_scenario_means(path: Path) -> None:
     result = invoke("validate", str(path), "--json")
     assert result.exit_code == 0, result.stderr
     facts = json.loads(result.stdout)
-    # the posterior of a logistic regression is wide beside the way between its modes: there accuracy is what counts
-    assert ["target.radius" in text for text in facts["warnings"]] == [True] * path.stem.startswith("logistic")
+    assert len(facts["warnings"]) == len(WARNED_OF.get(path.stem, ()))
+    for text, part in zip(facts["warnings"], WARNED_OF.get(path.stem, ()), strict=True):
+        assert part in text
     scenario = load(path)
     assert facts["scenario"]["sha256"] == scenario.sha256
     assert [m["name"] for m in facts["modes"]] == [m.name for m in scenario.modes]
-    assert all(s["epsilon"] < s["limit"] for s in facts["stability"])
+    assert all(s["epsilon"] < s["limit"] for s in facts["stability"] if path.stem not in BEYOND_A_LIMIT)
     points = math.prod(len(values) for values in scenario.sweep.values())
     assert facts["predicted"]["steps"] == points * scenario.trials * scenario.steps * len(scenario.samplers)
     text = invoke("validate", str(path)).stdout

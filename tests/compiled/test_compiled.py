@@ -32,7 +32,9 @@ from tracker.scenario.own_checks import check_at_start
 # One word for each kind of key; the numbers do not matter, only the layout of the state.
 KEYS = {
     "epsilon": 1e-2, "skew": "random", "skew_step": 1e-3, "skew_bounds": (-1.0, 1.0), "inner_steps": 3,
-    "noise_step": 1e-3, "noise_bounds": (0.1, 1.0), "epsilon_step": 1e-4, "epsilon_bounds": (1e-3, 1e-1), "friction": 1.0,
+    "noise_step": 1e-3, "noise_bounds": (0.1, 1.0), "epsilon_step": 1e-4, "epsilon_bounds": (1e-3, 1e-1), "friction": 1.0, "rate": 0.1,
+    "sampler": {"kind": "hessian", "skew": "random", "skew_step": 1e-3, "skew_bounds": (-1.0, 1.0)},
+    "threshold": 10.0, "shift": 1.0, "noise_variance": 1.0, "curvature": 1.0,
 }  # fmt: skip
 
 
@@ -103,7 +105,9 @@ def test_the_sum_of_surprises_in_chunks(count):
 
 
 def views(state):
-    return [view for view in state if view.size]
+    """All arrays of a state, with those of the sampler within."""
+    parts = [views(part) if isinstance(part, tuple) else [part] for part in state]
+    return [view for part in parts for view in part if view.size]
 
 
 @pytest.mark.parametrize("kind", sorted(SAMPLERS))
@@ -111,7 +115,7 @@ def views(state):
 def test_the_views_of_a_state_do_not_overlap(kind, N):
     """``stretch`` promises it to the compiler."""
     keys = SAMPLERS[kind]
-    given = {name: KEYS[name] for name, field in keys.model_fields.items() if field.is_required() and name in KEYS}
+    given = {name: KEYS[name] for name, field in keys.model_fields.items() if name in KEYS}
     sampler = keys(name="x", kind=kind, **given).build()
     buffer = np.arange(float(state_size(sampler, N)))
     for a, b in combinations(views(unpack(sampler, N, buffer)), 2):
@@ -119,7 +123,7 @@ def test_the_views_of_a_state_do_not_overlap(kind, N):
 
 
 def test_the_scratch_of_the_loop_does_not_overlap():
-    layout = Layout(10, 0, 1, 0, 1, 8, 2, 3, 2, 1e9, 0.1)
+    layout = Layout(10, 0, 1, 0, 1, 8, 2, 5, 3, 2, 1e9, 0.1)
     work = furnish(
         layout, 4, np.zeros(8 * (3 + 4) + 2 + 5 * 4), np.zeros(4), np.zeros(3), np.zeros(2), np.zeros((0, 0)), 0
     )

@@ -312,7 +312,7 @@ CHANGES: dict[str, list[dict[str, Any]]] = {
         {"means": [[2, 0], [1, 3]]}, {"variance": 9.0}, {"prior_mean": [1, 1]}, {"prior_variance": [2, 3]},
         {"horizon": 50}, {"truth": [1.5, -2]}, {"data": "sweep", "data_seed": 8}, {"data": "shuffle", "data_seed": 9},
     ],
-    "logistic": [{"relabel": {"column": "b", "threshold": 1.0}}, {"prior_variance": 9.0}, {"horizon": 3}],
+    "logistic": [{"relabel": {"column": "b", "threshold": 1.0}}, {"prior_variance": 9.0}, {"horizon": 3}, {"rows": "in-order"}],
     "regression": [{"truth": [3, 3]}, {"regressor_covariance": 2}, {"noise_variance": 9}, {"ridge": 3}, {"threshold": 9},
                    {"regressor_memory": 0.5}],
 }  # fmt: skip

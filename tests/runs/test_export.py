@@ -56,7 +56,7 @@ def test_the_traces_come_back_bit_for_bit(run: tracker.Run, tmp_path: Path) -> N
     assert [path.name for path in paths] == ["summary.csv", "traces.csv", "chain.csv"]
     assert sorted(tmp_path.rglob("*.*")) == sorted(paths)
     rows = table(paths[1])
-    names = ["skewed", "frozen", "oracle"]
+    names = ["skewed", "frozen", "oracle", "filter"]
     assert len(rows) == len(names) * 5 * 101
     keys = {(row["sampler"], int(row["trial"]), int(row["time"])) for row in rows}
     assert keys == {(name, trial, time) for name in names for trial in range(5) for time in range(0, 401, 4)}
@@ -68,6 +68,11 @@ def test_the_traces_come_back_bit_for_bit(run: tracker.Run, tmp_path: Path) -> N
         assert float(row["error"]) == run.arrays["error"][place]
         assert float(row["excess_cost"]) == run.arrays["excess"][place]
         assert row["mode"] == modes[run.arrays["mode"][place[0], place[2]]]
+        belief = [row[f"mode_probability[{mode}]"] for mode in modes]
+        if row["sampler"] == "filter":
+            assert [float(cell) for cell in belief] == run.arrays["mode_probability"][place[0], place[2]].tolist()
+        else:
+            assert belief == ["", ""]
 
 
 def test_the_summary_as_rows(run: tracker.Run, tmp_path: Path) -> None:

@@ -88,11 +88,11 @@ def test_validate_shows_steps_memory_and_disk(tmp_path: Path) -> None:
     facts = json.loads(invoke("validate", file, "--json").stdout)
     assert facts["predicted"] == pytest.approx(predicted_cost(scenario)._asdict())
     shown = invoke("validate", file).stdout
-    assert "1.28e+06 steps" in shown
+    assert "1,280,000 steps" in shown
     assert " of memory, " in shown
     assert " while it runs)" in shown
     file.write_text(TEXT + '\n[sweep]\n"chain.alpha" = [0.01, 0.02]\nseed = [1, 2, 3]\n')
     facts = json.loads(invoke("validate", file, "--json").stdout)
     assert facts["points"] == 6
     assert facts["predicted"]["steps"] == 6 * scenario.trials * scenario.steps
-    assert "a sweep of 6 points: 7.68e+06 steps" in invoke("validate", file).stdout
+    assert "a sweep of 6 points: 7,680,000 steps" in invoke("validate", file).stdout

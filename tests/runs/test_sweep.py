@@ -172,7 +172,7 @@ def test_a_point_is_the_run_that_it_says(done: tuple[Path, Any]) -> None:
 def test_the_tidy_result_opens_in_plain_xarray(done: tuple[Path, Any]) -> None:
     with xarray.open_dataset(done[0] / "sweep.nc") as found:
         found.load()
-    assert dict(found.sizes) == {"samplers.*.epsilon": 5, "samplers.skewed.skew": 5, "sampler": 3}
+    assert dict(found.sizes) == {"samplers.*.epsilon": 5, "samplers.skewed.skew": 5, "sampler": 4}
     np.testing.assert_array_equal(found["samplers.*.epsilon"], EPSILON)
     for point in points_of(SCENARIO):
         summary = tracker.open_run(done[0] / "points" / point.folder).summary

@@ -506,7 +506,10 @@ def test_a_target_far_smaller_than_what_temperature_does_is_warned_of() -> None:
     warm = base.replace(modes=bowls, samplers=[sampler], start=[0.0] * 10, chain={"alpha": 0.1, "Q": base.chain.Q})
     found = warnings(warm, build_modes(warm))
     assert len(found) == 1
-    assert 'target.radius: 1 is small where temperature alone keeps "plain" 2.24 away' in found[0]
+    assert found[0].startswith(
+        "ignore waits for the target and time inside it: 1 of 1 samplers are too warm to stay within it"
+    )
+    assert 'modes "left": target.radius = 1; temperature alone keeps "plain" 2.24 away' in found[0]
     cold = warm.replace(samplers=[{**sampler, "beta": 4.0}])
     assert warnings(cold, build_modes(cold)) == []
 

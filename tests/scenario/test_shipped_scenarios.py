@@ -28,6 +28,7 @@ FILTERED = {
     "jumping_mixture",
     "ladder",
     "rivals",
+    "skew_instability",
     "swapping_wells",
     "swapping_wells_sweep",
     "three_regimes",

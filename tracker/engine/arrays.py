@@ -308,3 +308,8 @@ def axis_labels(problem: Problem, trials: Integers) -> dict[str, Any]:
     }
     used = {axis for row in rows_of(problem) for axis in row.axes}
     return {axis: names for axis, names in labels.items() if axis in used}
+
+
+def baselines_that_move(scenario: Scenario) -> int:
+    """Return how many baselines leave traces that look like those of a sampler."""
+    return sum(BASELINES[name].recovers for name in scenario.baselines)

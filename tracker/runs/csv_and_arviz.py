@@ -123,28 +123,31 @@ def _state_columns(run: Run, recorded: Recorded) -> list[str]:
     N = run.problem.origin.size
     if recorded.axis == "pair":
         return [f"{recorded.name}({i + 1},{j + 1})" for i, j in skew.pairs(N)]
+    if recorded.axis == "mode_name":
+        return [f"{recorded.name}[{mode.name}]" for mode in run.scenario.modes]
     return [f"{recorded.name}[{i}]" for i in range(1, N + 1)] if recorded.axis else [recorded.name]
+
+
+def _by_sampler(run: Run, recorded: Recorded) -> dict[str, NDArray[Any]]:
+    """Return what is recorded, (trial, time, ...), by the name of the sampler that records it."""
+    array = run.arrays[recorded.name]
+    names = [c.name for c in run.problem.contestants if c.records(recorded.name)]
+    return {name: array if recorded.by_one else array[:, s] for s, name in enumerate(names)}
 
 
 def _trace_rows(run: Run) -> Iterator[list[Cell]]:
     arrays, problem = run.arrays, run.problem
     times = (np.arange(problem.records) * problem.layout.record_every).tolist()
     modes = [mode.name for mode in run.scenario.modes]
-    states = [
-        (arrays[one.name], [c.name for c in problem.contestants if c.records(one.name)], len(_state_columns(run, one)))
-        for one in _recorded(run)
-    ]
+    states = [(_by_sampler(run, one), len(_state_columns(run, one))) for one in _recorded(run)]
     numbers = _numbers_of_steps(run).values()
     for n, contestant in enumerate(problem.contestants):
         for t, trial in enumerate(arrays["trial"].tolist()):
             parts = [arrays["theta"][t, n], *(arrays[name][t, n][:, None] for name in numbers)]
-            for array, names, width in states:
+            for found, width in states:
                 nothing = np.full((len(times), width), np.nan)
-                parts.append(
-                    array[t, names.index(contestant.name)].reshape(nothing.shape)
-                    if contestant.name in names
-                    else nothing
-                )
+                own = found.get(contestant.name)
+                parts.append(nothing if own is None else own[t].reshape(nothing.shape))
             for k, index, cells in zip(times, arrays["mode"][t].tolist(), np.hstack(parts).tolist(), strict=True):
                 mode = modes[index] if index >= 0 else None
                 yield [contestant.name, trial, k, mode, *(_cell(number) for number in cells)]

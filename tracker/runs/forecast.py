@@ -7,10 +7,11 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from tracker.engine.arrays import array_rows
+from tracker.engine.arrays import array_rows, baselines_that_move
 from tracker.runs.array_shapes import shapes_of
 
 if TYPE_CHECKING:
+    from tracker.engine.arrays import RecordedArray
     from tracker.scenario import Scenario
 
 FALLBACK_MEMORY = 8e9  # bytes, where the system does not tell
@@ -27,8 +28,9 @@ TABLES = 103e3  # manifest, summary, coordinates and the frame of result.nc
 SHARD_FRAME = 5.5e3  # names and headers of a shard's arrays
 MOST_SHARDS, LARGEST_SHARD = 64, 1000  # shards, so that workers stay busy to the end, and trials of one
 # How small compression makes the traces of samplers, which look random, and sums over ages, of which some are empty.
-# Waiting times and all of the baselines hardly count.
+# Counts, and baselines that stand still or at a minimiser, hardly count.
 TRACE_RATE, SUMS_RATE, EMPTY_RATE = 0.95, 0.4, 0.02
+BASELINE_RATE = 0.5  # of a baseline that moves, beside a sampler: it often knows the mode, and then stands still
 
 
 class PredictedCost(NamedTuple):
@@ -72,20 +74,21 @@ class ArrayBytes(NamedTuple):
 def array_bytes(scenario: Scenario) -> ArrayBytes:
     """Return the size of what the table of recorded arrays, and the samplers beside it, say that a run leaves."""
     shapes, samplers = shapes_of(scenario, scenario.trials), len(scenario.samplers)
+    moving = samplers + BASELINE_RATE * baselines_that_move(scenario)
     held = packed = 0.0
     for row in array_rows(scenario):
         count = shapes[row.name].bytes
         held += count
-        packed += count * _packing(row.axes, samplers / (samplers + len(scenario.baselines)))
+        packed += count * _packing(row, moving / (samplers + len(scenario.baselines)))
     return ArrayBytes(held, packed)
 
 
-def _packing(axes: tuple[str, ...], own: float) -> float:
-    """Return how small compression makes an array of which samplers other than baselines have the share ``own``."""
-    if "wait" in axes or not any(axis.endswith("sampler") for axis in axes):
+def _packing(row: RecordedArray, moving: float) -> float:
+    """Return how small compression makes an array; what moves has the share ``moving`` of the axis of samplers."""
+    if "i" in row.dtype:  # counts and steps of rare events
         return EMPTY_RATE
-    rate = SUMS_RATE if "age" in axes else TRACE_RATE
-    return own * rate + (1.0 - own) * EMPTY_RATE if "sampler" in axes else rate
+    rate = SUMS_RATE if "age" in row.axes else TRACE_RATE
+    return moving * rate + (1.0 - moving) * EMPTY_RATE if "sampler" in row.axes else rate
 
 
 def predicted_cost(scenario: Scenario, *, page: bool = True) -> PredictedCost:

@@ -120,7 +120,7 @@ def run(
     >>> import tracker
     >>> run = tracker.run(tracker.load("scenarios/example_a.toml", ["trials=2", "steps=8"]))
     >>> [row["name"] for row in run.summary["samplers"]], run.dataset.sizes["trial"]
-    (['skewed', 'frozen', 'oracle'], 2)
+    (['skewed', 'frozen', 'oracle', 'filter'], 2)
     """
     if scenario.sweep:
         raise ValueError("a scenario with [sweep] stands for many runs: run its points one by one")

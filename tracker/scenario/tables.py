@@ -124,7 +124,9 @@ class Schedule(Keys):
     """Known switches in place of the chain: listed, or read from a column of the data file."""
 
     switches: Annotated[tuple[Switch, ...], BeforeValidator(_tuple)] = Field(
-        default=(), description='from which step on which mode holds, e.g. [[0, "left"], [50_000, "right"]]'
+        default=(),
+        min_length=1,
+        description='from which step on which mode holds, e.g. [[0, "left"], [50_000, "right"]]',
     )
     from_: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
         default=None,
