@@ -1,13 +1,9 @@
-"""Starters and copies of shipped scenarios: ``tracker new --like`` and ``--from``, from a clone and from a wheel."""
+"""Starters and copies of shipped scenarios: ``tracker new --like`` and ``--from``, from any folder."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -105,24 +101,3 @@ def test_list_works_from_any_folder_and_adds_the_scenarios_that_are_here() -> No
     Path("scenarios").mkdir()
     shutil.copy(ROOT / "scenarios" / "example_a.toml", "scenarios/own.toml")
     assert [row["file"] for row in json.loads(invoke("list", "--json").stdout)["scenarios"]] == ["own.toml", *shipped]
-
-
-def test_a_wheel_carries_the_scenarios(tmp_path: Path) -> None:
-    """The package laid out as pyproject.toml says for a wheel, without the clone around it."""
-    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    site, here = tmp_path / "site", tmp_path / "here"
-    here.mkdir()
-    skip = shutil.ignore_patterns("__pycache__")
-    for package in wheel["packages"]:
-        shutil.copytree(ROOT / package, site / package, ignore=skip)
-    for source, place in wheel["force-include"].items():
-        shutil.copytree(ROOT / source, site / place, ignore=skip)
-    code = "import tracker, sys; from tracker.cli import main; print(tracker.__file__); sys.argv[0] = 'tracker'; main()"
-    arguments = [sys.executable, "-c", code, "new", "mine", "--from", "swapping-wells"]
-    told = subprocess.run(
-        arguments, cwd=here, env={**os.environ, "PYTHONPATH": str(site)}, capture_output=True, text=True, check=True
-    )
-    assert str(site) in told.stdout
-    assert tracker.load(here / "mine.toml").replace(name="swapping-wells").content() == (
-        tracker.load(ROOT / "scenarios" / "swapping_wells.toml").content()
-    )

@@ -10,6 +10,11 @@ from pathlib import Path
 import pytest
 from worlds import ROOT
 
+from tracker.reports import checks
+from tracker.reports.exhibits.dwells import SUSPICIOUS_P_VALUE
+from tracker.reports.run_page import PARTS
+from tracker.reports.verdict_box import WORDS_FOR_THE_WAY
+
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 SHOWN = sorted([*PAGES, *(ROOT / "docs" / "notebooks").glob("*.md"), *ROOT.glob("*.md")])
 TESTED_ELSEWHERE = {"extending", "own-code", "theorem", "architecture", "mathematics", "network"}
@@ -60,3 +65,22 @@ def test_every_page_is_in_the_book() -> None:
     for page in PAGES:
         if page.stem != "index":
             assert re.search(rf"^{re.escape(page.stem)}$", index, flags=re.MULTILINE), f"{page.name} is in no toctree"
+
+
+def test_every_figure_and_threshold_is_explained() -> None:
+    page = (ROOT / "docs" / "read-the-page.md").read_text(encoding="utf-8")
+    known = [(module.KEY, module.QUESTION) for _, modules in PARTS for module in modules if hasattr(module, "KEY")]
+    assert len(known) > 12
+    for key, question in known:
+        assert f"| `{key}`" in page, key
+        assert question in page, question
+    for number in (
+        f"fewer than {checks.FEW_TRIALS} trials, fewer than {checks.FEW_SWITCHES} switches",
+        f"above {checks.NOISE_WORTH_A_WORD} of the injected noise",
+        f"above {checks.STEP_WORTH_A_WORD} of its stability limit",
+        f"more than {checks.MOSTLY_CENSORED:.0%} of the waits".replace("%", " %"),
+        f"more than {checks.OFTEN_AT_BOUNDS:.0%} of the time".replace("%", " %"),
+        f"a p-value below {SUSPICIOUS_P_VALUE}",
+        ", ".join(f"{share:.0%}".replace("%", " %") for share, *_ in reversed(WORDS_FOR_THE_WAY[:-1])),
+    ):
+        assert number in page, number
