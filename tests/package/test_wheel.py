@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -79,6 +80,15 @@ def test_the_wheel_has_what_a_user_needs_and_nothing_else(built: tuple[Path, Pat
     assert "Author: The tracker developers" in metadata
     assert "License-File: LICENSE" in metadata
     assert f"{stem}.dist-info/entry_points.txt" in names
+
+
+def test_version_and_date_stand_in_three_places() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    date = citation.split("date-released: ")[1].split()[0]
+    first = re.search(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert f"\nversion: {tracker.__version__}\n" in citation
+    assert first is not None
+    assert first.group(1) == f"{tracker.__version__} ({date})"
 
 
 def test_the_wheel_works_away_from_the_clone(site: Path, tmp_path: Path) -> None:
