@@ -6,8 +6,10 @@ A pipe would wait for ever, a device would never end, and a symbolic link leads 
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 import stat
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NO_FILE = "is no regular file: pipes, devices and links are not read"
+MAPPED = 4_000_000  # bytes from which on ``mapped_regular`` keeps nothing in memory
+BLOCK = 1_000_000  # bytes
+Content = bytes | mmap.mmap  # of a file
 # without these names (Windows) there are no such files either
 NOT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 NOT_FOLLOWING = getattr(os, "O_NOFOLLOW", 0)
@@ -68,6 +73,24 @@ def read_regular(path: Path, most: int, *, links: bool = False) -> bytes:
     if max(size, len(content)) > most:
         raise OSError(errno.EFBIG, f"is larger than the {most} bytes that it may have", str(path))
     return content
+
+
+def mapped_regular(path: Path, most: int, *, links: bool = False) -> Content:
+    """Return what ``read_regular`` does; of a large file the map of a copy without a name.
+
+    A map of the file itself would change when somebody writes to it, and end the process when somebody cuts it off.
+    """
+    with open_regular(path, links=links) as file:
+        size = os.fstat(file.fileno()).st_size
+        if not MAPPED <= size <= most:
+            return read_regular(path, most, links=links)
+        with tempfile.TemporaryFile() as copy:
+            while (block := file.read(BLOCK)) and copy.tell() <= most:
+                copy.write(block)
+            if copy.tell() > most:
+                raise OSError(errno.EFBIG, f"is larger than the {most} bytes that it may have", str(path))
+            copy.flush()
+            return mmap.mmap(copy.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def is_regular(path: Path) -> bool:

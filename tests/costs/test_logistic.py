@@ -16,7 +16,8 @@ from worlds import SCENARIOS, shipped
 
 import tracker
 from tracker.costs import COSTS, base
-from tracker.costs.csv_rows import LARGEST_DATA, DataFile, parse_table, read_data
+from tracker.costs.csv_rows import LARGEST_DATA, DataFile, read_data
+from tracker.costs.csv_table import parse_table
 from tracker.engine.bins import WAIT_BITS, bin_edges
 from tracker.engine.simulate import prepare
 from tracker.metrics.accuracy import Classes, accuracy, accuracy_waits

@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 
 import tracker
 from tracker.costs.base import expected, gradient, hessian
-from tracker.costs.csv_rows import LARGEST, numbers_in, parse_table
+from tracker.costs.csv_table import LARGEST, numbers_in, parse_table
 from tracker.costs.facts import additive_noise, constant_curvature
 from tracker.costs.quadratic import BY_COLUMNS, Quadratic
 

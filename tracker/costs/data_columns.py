@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tracker.array_types import Array, Integers
-    from tracker.costs.csv_rows import DataFile, DataTable
+    from tracker.costs.csv_rows import DataFile
+    from tracker.costs.csv_table import DataTable
 
 COLUMNS_SHOWN = 12
 
@@ -54,7 +55,7 @@ def feature_rows(data: DataFile, features: tuple[str, ...], *, intercept: bool, 
 
 
 def _feature_rows(table: DataTable, features: tuple[str, ...], *, intercept: bool, standardize: bool) -> Array:
-    columns = []
+    rows = np.ones((len(table.numbers), len(features) + int(intercept)))
     for index, name in enumerate(features):
         x = table.column(name)
         if standardize:
@@ -62,10 +63,8 @@ def _feature_rows(table: DataTable, features: tuple[str, ...], *, intercept: boo
             if not deviation > 1e-12 * float(np.abs(x).max()):
                 raise ValueError(f'features[{index}]: "{name}" is constant: set standardize = false, or leave it out')
             x = (x - x.mean()) / deviation
-        columns.append(x)
-    if intercept:
-        columns.append(np.ones(len(columns[0])))
-    return np.ascontiguousarray(np.array(columns).T)
+        rows[:, index] = x
+    return rows
 
 
 def own_rows(data: DataFile, mode: str) -> Integers | None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from pydantic import BeforeValidator, PlainValidator, TypeAdapter
 
-from tracker.costs.csv_rows import DataFile, numbers_in, plain_name
+from tracker.costs.csv_rows import DataFile, plain_name
+from tracker.costs.csv_table import numbers_in
 from tracker.keys import MAX_DIMENSION, SMALLEST, Keys, Matrix, Vector, number, symmetric
 
 if TYPE_CHECKING:

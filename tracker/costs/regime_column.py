@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import NamedTuple
 
 import numpy as np
@@ -34,21 +32,3 @@ class Regimes(NamedTuple):
         """Return from which row on which name holds."""
         first = np.flatnonzero(np.diff(self.code, prepend=-1) != 0)
         return tuple((int(k), self.names[self.code[k]]) for k in first)
-
-
-def code_column(content: bytes, column: str) -> tuple[bytes, Regimes | None]:
-    """Return the file with numbers in place of the names in ``column``, and the names; as it is where there is no such column."""
-    try:
-        rows = [row for row in csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")) if row]
-    except (UnicodeDecodeError, csv.Error):
-        return content, None  # whoever reads the numbers says what is wrong
-    names = [name.strip() for name in rows[0]] if rows else []
-    if column not in names or any(len(row) <= names.index(column) for row in rows):
-        return content, None
-    at, known = names.index(column), dict[str, int]()
-    index = np.array([known.setdefault(row[at].strip(), len(known)) for row in rows[1:]], dtype=np.int64)
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(rows[0])
-    writer.writerows([*row[:at], str(code), *row[at + 1 :]] for row, code in zip(rows[1:], index, strict=True))
-    return out.getvalue().encode(), Regimes(tuple(known), index)

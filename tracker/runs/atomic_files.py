@@ -18,6 +18,8 @@ from tracker.regular_files import NOT_FOLLOWING, NOT_WAITING, is_own_folder, is_
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tracker.regular_files import Content
+
 TEMPORARY = ".tmp"
 _TEMPORARY_NAME = re.compile(r"\.(.+)\.[0-9a-f]{12}\.tmp")
 
@@ -30,7 +32,7 @@ class Disk:
         # never through a link or into a pipe, where a file is only added to
         return open(path, mode, opener=_carefully)  # type: ignore[return-value]
 
-    def write(self, file: BinaryIO, data: bytes) -> None:
+    def write(self, file: BinaryIO, data: Content) -> None:
         """Hand all of ``data`` to the system."""
         file.write(data)
         file.flush()
@@ -66,7 +68,7 @@ def _carefully(name: str, flags: int) -> int:
 disk = Disk()
 
 
-def write_file(path: Path, data: bytes, *, lasting: bool = True) -> None:
+def write_file(path: Path, data: Content, *, lasting: bool = True) -> None:
     """Write ``data`` so that ``path`` is at any moment absent, old or complete; ``lasting``: even if the power fails."""
     temporary = temporary_of(path)
     try:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from tracker.regular_files import Content
     from tracker.runs.manifest import Earlier, Part
     from tracker.scenario import Scenario
 
@@ -26,9 +27,9 @@ PLUGIN_PREFIX = "plugin "  # before the name of a package
 LONGEST_VALUE_SHOWN = 60  # characters
 
 
-def data_files(scenario: Scenario) -> Mapping[str, bytes]:
+def data_files(scenario: Scenario) -> Mapping[str, Content]:
     """Return the data files that the scenario names, which belong beside it."""
-    files: Mapping[str, bytes] = getattr(scenario, "files", {})
+    files: Mapping[str, Content] = getattr(scenario, "files", {})
     return files
 
 
@@ -63,7 +64,7 @@ def manifest_of(
         sources=source_fingerprint(),
         shard_size=shard_size,
         text_sha256=sha256(scenario.toml().encode()),
-        data={name: sha256(content) for name, content in data_files(scenario).items()},
+        data=dict(getattr(scenario, "file_hashes", {})),
         code=scenario.code.sha256 if scenario.code is not None else "",
         part=part,
         earlier=earlier,
@@ -84,7 +85,7 @@ def resume_command(what: str, path: Path, manifest: Manifest) -> str:
     return shlex.join(["tracker", what, str(path / SCENARIO), "--out", str(path), *part, *allowed, "--resume"])
 
 
-def sha256(data: bytes) -> str:
+def sha256(data: Content) -> str:
     """Return the hash of ``data``."""
     return hashlib.sha256(data).hexdigest()
 

@@ -56,16 +56,16 @@ def _with_files(
     return {**mode, **{key: {"file": file} if key in tables else file for key, file in found.items()}}
 
 
-def files_of(modes: Iterable[CostKeys]) -> dict[str, bytes]:
-    """Return the content of all data files by name."""
+def files_of(modes: Iterable[CostKeys]) -> dict[str, DataFile]:
+    """Return all data files that were read, by name."""
     given = [getattr(mode, key) for mode in modes for key in mode.files]
     files = [file for one in given if isinstance(file := getattr(one, "file", one), DataFile)]
-    return {str(file): file.content for file in sorted(files) if file.content is not None}
+    return {str(file): file for file in sorted(files) if file.content is not None}
 
 
-def fingerprint(text: str, files: Mapping[str, bytes]) -> str:
-    """Return the sha256 of a scenario's text and of its data files."""
+def fingerprint(text: str, files: Mapping[str, str]) -> str:
+    """Return the sha256 of a scenario's text and of the hashes of its files."""
     digest = hashlib.sha256(text.encode())
-    for name, content in files.items():
-        digest.update(f"\0{name}\0{hashlib.sha256(content).hexdigest()}".encode())
+    for name, own in files.items():
+        digest.update(f"\0{name}\0{own}".encode())
     return digest.hexdigest()

@@ -6,6 +6,7 @@ once, as a ``ScenarioError``.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tracker.array_types import Array
+    from tracker.regular_files import Content
 
 
 AGREED = "agreed"  # in the context of a validation: its parts were compared with each other already
@@ -118,23 +120,28 @@ class Scenario(ScenarioKeys):
         text = self._source
         if text is None:
             text = json.dumps(self.content(), sort_keys=True, separators=(",", ":"), allow_nan=False)
-        code = {KEPT_COPY: self.code.content} if self.code is not None else {}
-        return fingerprint(text, self.files | code | self._strange_code())
+        code = {KEPT_COPY: self.code.sha256} if self.code is not None else {}
+        return fingerprint(text, self.file_hashes | code | self._strange_code())
 
-    def _strange_code(self) -> dict[str, bytes]:
-        """Return the hash of the code of each class of keys that no table, package or file offers: a script brought it."""
+    def _strange_code(self) -> dict[str, str]:
+        """Return a hash of the code of each class of keys that no table, package or file offers: a script brought it."""
         known = families_with(self._plugins)
         return {
-            f"code of {entry.name}": implementation_hash(type(entry.build())).encode()
+            f"code of {entry.name}": hashlib.sha256(implementation_hash(type(entry.build())).encode()).hexdigest()
             for table in ("modes", "samplers")
             for entry in getattr(self, table)
             if type(entry) not in known[table].known.values()
         }
 
     @property
-    def files(self) -> dict[str, bytes]:
+    def files(self) -> dict[str, Content]:
         """The data files that the modes name, by name: they go beside the scenario wherever it is written."""
-        return files_of(self.modes)
+        return {name: file.content for name, file in files_of(self.modes).items() if file.content is not None}
+
+    @property
+    def file_hashes(self) -> dict[str, str]:
+        """The hash of the content of each data file, by name."""
+        return {name: file.sha256 for name, file in files_of(self.modes).items()}
 
     def _repr_html_(self) -> str:
         import tracker  # reports look at scenarios, so scenarios know them only as a user does

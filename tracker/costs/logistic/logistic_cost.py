@@ -17,7 +17,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from tracker.costs.base import CostKeys
-from tracker.costs.csv_rows import CsvFile, DataTable
+from tracker.costs.csv_rows import CsvFile
+from tracker.costs.csv_table import DataTable
 from tracker.costs.data_columns import Column, Columns, feature_rows, missing, own_rows, places, wrong_features
 from tracker.costs.logistic.rows import CLASSES, Logistic
 from tracker.costs.row_order import MEANING, row_order
