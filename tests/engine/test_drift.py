@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 from worlds import shipped
 
 import tracker
@@ -165,31 +166,49 @@ def test_theory_that_knows_no_drift_refuses_it() -> None:
         tracker.check_limit(world())
 
 
-def test_jumps_and_a_walk_of_equal_quadratic_variation_have_the_same_error_to_first_order() -> None:
-    """4 a^2 alpha q a step; at alpha = 1e-4 the error of a good step differs by its order, and that of twice the walk does not."""
-    alpha, jumps = (
-        1e-4,
-        [{**BOWL, "gradient_noise": 1.0}, {**BOWL, "name": "b", "minimum": [-1.0], "gradient_noise": 1.0}],
-    )
-    chain = {"alpha": alpha, "Q": [[-1.0, 1.0], [1.0, -1.0]]}
-    kinds = [LMS, {"name": "momentum", "kind": "kinetic", "epsilon": 0.02, "friction": 1.0, "beta": "inf"}]
-    for factor, close in ((4.0, True), (8.0, False)):
-        walk = {"kind": "random-walk", "covariance": factor * alpha}
-        for kind in kinds:
-            errors = []
-            for changes in ({"drift": None, "chain": chain, "modes": jumps}, {"drift": walk, "modes": jumps[:1]}):
-                scenario = world(**changes, samplers=[kind])
-                grid = np.geomspace(0.01, 0.045, 40)
-                errors.append(
-                    [
-                        float(
-                            limits.stationary(
-                                scenario.set("samplers.*.epsilon", float(e)), kind["name"]
-                            ).mean_square_error
-                        )
-                        for e in grid
-                    ]
-                )
-            least, best = np.min(errors, axis=1), grid[np.argmin(errors, axis=1)]
-            assert (abs(least[1] / least[0] - 1) < 0.03) == close
-            assert (abs(best[1] / best[0] - 1) < 0.09) == close
+LINEAR_KINDS: list[dict[str, Any]] = [
+    {"kind": "langevin"},
+    {"kind": "accelerated", "skew": 0.7},
+    {"kind": "kinetic", "friction": 1.0},
+    {"kind": "averaged", "rate": 0.2, "sampler": {"kind": "accelerated", "skew": 0.5}},
+]
+
+
+def moving(kind: dict[str, Any], alpha: float, variation: float | None = None) -> tracker.Scenario:
+    """Two bowls at +-a that are exchanged at rate 1, or one that walks with covariance ``variation`` alpha aa' a step."""
+    a, bowl = np.array([1.0, 0.5]), {**BOWL, "curvature": [1.0, 2.0], "gradient_noise": [[1.0, 0.2], [0.2, 0.5]]}
+    world = {"name": "moving", "trials": 1, "steps": 10, "start": [0.0, 0.0], "samplers": [{"name": "s", "epsilon": 0.1, "beta": "inf", **kind}]}  # fmt: skip
+    if variation is None:
+        modes = [{**bowl, "name": name, "minimum": place.tolist()} for name, place in (("a", a), ("b", -a))]
+        return tracker.parse({**world, "modes": modes, "chain": {"alpha": alpha, "Q": [[-1.0, 1.0], [1.0, -1.0]]}})
+    walk = {"kind": "random-walk", "covariance": (variation * alpha * np.outer(a, a)).tolist()}
+    return tracker.parse({**world, "modes": [{**bowl, "minimum": [0.0, 0.0]}], "drift": walk})
+
+
+def least(scenario: tracker.Scenario, alpha: float) -> tuple[float, float]:
+    """The best step, and the mean square error with it."""
+
+    def error(log: float) -> float:
+        at = scenario.set("samplers.s.epsilon", float(np.exp(log)))
+        return float(limits.stationary(at, "s").mean_square_error)
+
+    around = np.log(np.sqrt(alpha) * np.array([0.2, 10.0]))
+    found = minimize_scalar(error, bounds=around, method="bounded", options={"xatol": 1e-4})
+    return float(np.exp(found.x)), float(found.fun)
+
+
+@pytest.mark.parametrize("kind", LINEAR_KINDS, ids=lambda kind: kind["kind"])
+def test_jumps_and_a_walk_of_equal_quadratic_variation_have_the_same_error_to_first_order(kind: dict[str, Any]) -> None:
+    """4 aa' alpha a step: least error and best step differ by a factor 1 + O(sqrt alpha); twice the walk's variance by sqrt 2."""
+    for alpha in (1e-4, 1e-6):
+        (step, error), (own_step, own) = least(moving(kind, alpha), alpha), least(moving(kind, alpha, 4.0), alpha)
+        assert own / error == pytest.approx(1.0, abs=0.6 * np.sqrt(alpha))
+        assert own_step / step == pytest.approx(1.0, abs=2.0 * np.sqrt(alpha))
+        assert least(moving(kind, alpha, 8.0), alpha)[1] / error == pytest.approx(np.sqrt(2.0), rel=0.05)  # control
+
+
+@pytest.mark.parametrize("kind", LINEAR_KINDS, ids=lambda kind: kind["kind"])
+def test_the_law_relative_to_a_walk_is_that_of_the_walk_beside_theta(kind: dict[str, Any]) -> None:
+    walking = moving(kind, 1e-3, 4.0)
+    late = limits.algorithm_moments(walking, "s", [3000]).mean_square_error[0]
+    assert float(limits.stationary(walking, "s").mean_square_error) == pytest.approx(late, rel=1e-9)

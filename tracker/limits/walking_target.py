@@ -3,7 +3,8 @@
 Notes
 -----
 docs/mathematics, "Drift". The cost is a function of theta - d. Either theta - d takes the place of theta, which gets the steps
-of the walk, negative, as noise of its own; or d is one more part of the state, which the gradient is taken relative to.
+of the walk, negative, as noise of its own, and so does each part of the state that begins at theta: all places are told relative
+to d; or d is one more part of the state, which the gradient is taken relative to.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def relative_to_walk(form: Form, steps: Array) -> Form:
 
     def relative(epsilon: float, S: Array) -> LinearStep:
         step = form(epsilon, S)
-        return step._replace(heat=step.heat + np.pad(_per_time(steps, epsilon), (0, len(step.gain) - len(steps))))
+        return step._replace(heat=step.heat + step.begins @ _per_time(steps, epsilon) @ step.begins.T)
 
     return relative
 
