@@ -10,14 +10,16 @@ import mpmath
 import numpy as np
 import pytest
 from formulas import hostile_formula, spoken
-from interpreting import interpreted
+from interpreting import interpreted, interpreting
 from pydantic import ValidationError
+from worlds import scenario_of
 
 import tracker
 from tracker.costs import COSTS, base
 from tracker.costs.formula import expression_graph, generated_code
 from tracker.costs.formula.formula_cost import derive
 from tracker.engine.loop import advance
+from tracker.samplers import SAMPLERS
 
 SECONDS = 2.0  # of CPU, for one formula
 CLASSICAL = {"name": "s", "kind": "langevin", "epsilon": 0.01, "beta": 4.0}
@@ -227,3 +229,42 @@ def test_the_average_of_modes_is_the_weighted_sum() -> None:
     wanted = sum(w * base.expected(mode.build(), theta) for w, mode in zip((0.25, 0.75), modes, strict=True))
     assert base.expected(both, theta) == pytest.approx(wanted, rel=1e-14)
     assert modes[0].average([1.0], [keys_of("a^2", ["a"])]) is None
+
+
+# --- a formula that is a polynomial
+
+MOVING = {"skew": "random", "skew_step": 1e-2, "skew_bounds": [-2.0, 2.0]}
+EVERY_KIND: list[dict[str, Any]] = [
+    {"kind": "langevin"},
+    {"kind": "accelerated", "skew": 0.7},
+    {"kind": "hessian", **MOVING},
+    {"kind": "spsa", **MOVING},
+    {"kind": "two-timescale-spsa", "inner_steps": 3, **MOVING},
+    {"kind": "wandering", **MOVING},
+    {"kind": "tempered", "noise_step": 1e-2, "noise_bounds": [0.1, 2.0]},
+    {"kind": "adaptive-step", "epsilon_step": 1e-5, "epsilon_bounds": [1e-4, 0.05]},
+    {"kind": "kinetic", "friction": 20.0},
+    {"kind": "psgld"},
+    {"kind": "averaged", "rate": 0.1, "sampler": {"kind": "hessian", **MOVING}},
+    {"kind": "restart", "sampler": {"kind": "langevin"}, "detector": "true-times", "action": "mean", "curvature": 8.0},
+]
+
+
+def wells(family: str, tilt: float = 0.35) -> Any:
+    modes = [
+        {"cost": family, "variables": ["a", "b"], "formula": f"(a^2 - 1)^2 {sign} {tilt}*a + 2.5*b^2 + a*b^3/8 + b^4", "gradient_noise": [[1.0, 0.3], [0.3, 0.4]]}
+        for sign in "-+"
+    ]  # fmt: skip
+    chain = {"alpha": 0.05, "Q": [[-1.0, 1.0], [1.0, -1.0]]}
+    return scenario_of(modes, EVERY_KIND, chain=chain, trials=1, steps=60).set("samplers.*.epsilon", 5e-3)
+
+
+def test_a_formula_that_is_a_polynomial_gives_its_path_for_every_kind() -> None:
+    assert {one["kind"] for one in EVERY_KIND} == set(SAMPLERS)
+    with interpreting():
+        one, two, other = (tracker.run(world, executor=1) for world in (wells("polynomial"), wells("formula"), wells("formula", 0.36)))  # fmt: skip
+    assert len(one.summary["samplers"]) == len(EVERY_KIND) + 3
+    np.testing.assert_allclose(two.arrays["theta"], one.arrays["theta"], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(two.arrays["skew"], one.arrays["skew"], rtol=0, atol=1e-12)
+    apart = np.abs(other.arrays["theta"] - one.arrays["theta"]).max(axis=(0, 2, 3))
+    assert (apart[: len(EVERY_KIND)] > 1e-5).all()  # control: another tilt, another path
