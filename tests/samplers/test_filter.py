@@ -241,7 +241,18 @@ def test_the_ladder_says_what_is_a_bound():
     ]
     unequal = interpreted(plane(trials=2)).summary["ladder"]
     assert [row["bound"] for row in unequal] == [False, False, True]
-    assert {"rung", "knows", "mean_square_error", "exact", "bound"} == set(unequal[0])
+    noise = [[[1.0, 0.0], [0.0, 0.0]]] * 2
+    assert [row["bound"] for row in interpreted(two(noise)).summary["ladder"]] == [False, True, True]
+    # the gradients differ in the direction without noise, too: who looks there knows the mode
+    modes = [
+        {**ALIKE, "name": n, "minimum": m, "gradient_noise": noise[0]}
+        for n, m in (("a", [1.0, 1.0]), ("b", [-1.0, -1.0]))
+    ]
+    told = interpreted(two(noise).replace(modes=modes))
+    assert [row["bound"] for row in told.summary["ladder"]] == [False, False, True]
+    assert not limits.best_filter(told.scenario).bound
+    assert {"rung", "knows", "mean_square_error", "exact", "bound", "observations", "evaluations"} == set(unequal[0])
+    assert [(row["observations"], row["evaluations"]["gradient"]) for row in equal] == [(0, 0), (1, 1), (0, 0)]
 
 
 def test_a_run_is_opened_with_the_baselines_that_it_had(tmp_path):

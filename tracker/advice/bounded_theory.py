@@ -111,12 +111,13 @@ class Theory:
 
     def ladder(self, name: str) -> tuple[list[dict[str, Any]], dict[str, str]]:
         """The rungs, and why some are missing, by rung."""
+        keys = self._keys[name]
         questions: dict[str, Callable[[], dict[str, Any]]] = {
-            AT_BETA: lambda: row_of(AT_BETA, self.at_beta(name).mean_square_error),
-            BEST_STEP: lambda: row_of(BEST_STEP, self.best_step(name).mean_square_error),
-            BEST_LINEAR: lambda: row_of(BEST_LINEAR, self.best_linear().mean_square_error),
+            AT_BETA: lambda: row_of(AT_BETA, self.at_beta(name).mean_square_error, keys),
+            BEST_STEP: lambda: row_of(BEST_STEP, self.best_step(name).mean_square_error, keys),
+            BEST_LINEAR: lambda: row_of(BEST_LINEAR, self.best_linear().mean_square_error, keys),
             BEST_FILTER: lambda: row_of(
-                BEST_FILTER, self.best_filter().mean_square_error, bound=bounds(self.best_filter(), self._keys[name])
+                BEST_FILTER, self.best_filter().mean_square_error, keys, bound=bounds(self.best_filter(), keys)
             ),
         }
         rows, missing = [], {}

@@ -57,6 +57,11 @@ class Contestant(NamedTuple):
         return self.keys.evaluations if self.keys is not None else BASELINES[self.name].evaluations
 
     @property
+    def observations(self) -> int:
+        """Fresh observations per step."""
+        return self.keys.observations if self.keys is not None else self.evaluations.gradient
+
+    @property
     def recovers(self) -> bool:
         """Whether it has times of re-acquisition: what stands still, or is always there, has none."""
         return self.keys is not None or BASELINES[self.name].recovers

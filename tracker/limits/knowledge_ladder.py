@@ -19,24 +19,26 @@ AT_BETA = "knows the mode, samples at this beta"
 BEST_STEP, BEST_LINEAR, BEST_FILTER = "best step", "best linear filter", "best filter"
 
 
-KNOWS = {  # what each rung knows, and how many gradients it sees a step
-    AT_BETA: ("the hidden mode and all costs", 0),
-    BEST_STEP: ("which constant step is best, at the beta of the sampler", 1),
-    BEST_LINEAR: ("the chain's law and all costs; linear in the gradients", 1),
-    BEST_FILTER: ("the chain's law and all costs", 1),
+KNOWS = {
+    AT_BETA: "the hidden mode and all costs",
+    BEST_STEP: "which constant step is best, at the beta of the sampler",
+    BEST_LINEAR: "the chain's law and all costs; linear in the gradients",
+    BEST_FILTER: "the chain's law and all costs",
 }
 
 
-def row_of(rung: str, error: float, *, bound: bool = False) -> dict[str, Any]:
-    """Return a rung as a row of the ladder."""
-    knows, observations = KNOWS[rung]
+def row_of(rung: str, error: float, keys: Any, *, bound: bool = False) -> dict[str, Any]:
+    """Return a rung as a row of the ladder of the sampler with these keys, with what it sees and evaluates a step."""
+    sees = int(rung != AT_BETA)  # a filter: one gradient
+    evaluations = {"gradient": sees, "cost": 0, "hessian": 0}
     return {
         "rung": rung,
-        "knows": knows,
+        "knows": KNOWS[rung],
         "mean_square_error": {"mean": error, "stderr": None},
         "exact": True,
         "bound": bound,
-        "observations": observations,
+        "observations": keys.observations if rung == BEST_STEP else sees,
+        "evaluations": keys.evaluations._asdict() if rung == BEST_STEP else evaluations,
     }
 
 
@@ -46,7 +48,7 @@ def bounds(found: BayesFilter, keys: Any) -> bool:
 
 
 def ladder(scenario: Scenario, sampler: str) -> list[dict[str, Any]]:
-    """Return the rungs that theory knows here, as rows {rung, knows, mean_square_error, exact, bound, observations}.
+    """Return the rungs that theory knows here, as rows {rung, knows, mean_square_error, exact, bound, observations, evaluations}.
 
     ``bound`` is true where no algorithm that sees one gradient a step, as ``sampler`` does, can have a smaller error.
 
@@ -57,9 +59,9 @@ def ladder(scenario: Scenario, sampler: str) -> list[dict[str, Any]]:
     """
     keys = sampler_keys(scenario, sampler)  # an unknown name is no missing rung
     questions: dict[str, Callable[[], dict[str, Any]]] = {
-        AT_BETA: lambda: row_of(AT_BETA, gibbs_error(scenario, sampler).mean_square_error),
-        BEST_STEP: lambda: row_of(BEST_STEP, best_step(scenario, sampler).mean_square_error),
-        BEST_LINEAR: lambda: row_of(BEST_LINEAR, best_linear(scenario).mean_square_error),
+        AT_BETA: lambda: row_of(AT_BETA, gibbs_error(scenario, sampler).mean_square_error, keys),
+        BEST_STEP: lambda: row_of(BEST_STEP, best_step(scenario, sampler).mean_square_error, keys),
+        BEST_LINEAR: lambda: row_of(BEST_LINEAR, best_linear(scenario).mean_square_error, keys),
         BEST_FILTER: lambda: _filter_row(best_filter(scenario), keys),
     }
     rows = []
@@ -72,4 +74,4 @@ def ladder(scenario: Scenario, sampler: str) -> list[dict[str, Any]]:
 
 
 def _filter_row(found: BayesFilter, keys: Any) -> dict[str, Any]:
-    return row_of(BEST_FILTER, found.mean_square_error, bound=bounds(found, keys))
+    return row_of(BEST_FILTER, found.mean_square_error, keys, bound=bounds(found, keys))

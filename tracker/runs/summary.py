@@ -92,14 +92,16 @@ def summarise_claims(problem: Problem, run: MeasuredRun) -> list[dict[str, Any]]
 
 def summarise_ladder(problem: Problem, samplers: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rungs that the run has, from knowing nothing to knowing the mode; theory has more (``tracker.limits.ladder``)."""
-    rows = {row["name"]: row["mean_square_error"] for row in samplers}
+    rows = {row["name"]: row for row in samplers}
     return [
         {
             "rung": name,
             "knows": WHAT_THEY_KNOW[name],
-            "mean_square_error": rows[name],
+            "mean_square_error": rows[name]["mean_square_error"],
             "exact": False,
             "bound": name in problem.bounds,
+            "observations": rows[name]["observations"],
+            "evaluations": rows[name]["evaluations"],
         }
         for name in LADDER
         if name in problem.scenario.baselines
@@ -122,6 +124,7 @@ def summarise_sampler(problem: Problem, run: MeasuredRun, n: int, metrics: dict[
         "name": contestant.name,
         "kind": keys.kind if keys is not None else contestant.name,
         "epsilon": keys.epsilon if keys is not None else None,
+        "effective_step": keys.effective_step if keys is not None else None,
         "beta": keys.beta if keys is not None else None,
         **metrics,
         "mean": moments.mean.tolist(),
@@ -131,6 +134,7 @@ def summarise_sampler(problem: Problem, run: MeasuredRun, n: int, metrics: dict[
         "first_divergence": int(arrays["diverged"][~kept, n].min()) if not kept.all() else None,
         "resets": int(arrays["resets"][:, n].sum()),
         "evaluations": contestant.evaluations._asdict(),
+        "observations": contestant.observations,
     }  # fmt: skip
 
 

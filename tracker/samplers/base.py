@@ -211,6 +211,7 @@ class SamplerKeys(Keys):
     euler: ClassVar[bool] = False  # theta_{k+1} = theta_k - epsilon (I + S) g + noise w, S fixed
     tangent: ClassVar[bool] = False  # it carries D = d theta / d S, and S follows g'D
     adapts: ClassVar[str] = ""  # what moves beside theta, in words: "its S"
+    observations: ClassVar[int] = 1  # fresh ones per step
     samples_gibbs: ClassVar[bool] = False  # in one mode that lasts it samples exp(-beta C), up to its step sizes
 
     name: DottedName = Field(description="what it is called in results: letters, digits, _, - and .")

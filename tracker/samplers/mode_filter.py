@@ -248,10 +248,16 @@ def _projection(F: Array) -> Array:
 def is_bound(world: KnownWorld) -> bool:
     """Tell whether no algorithm that sees one gradient a step can have a smaller mean square error (docs/mathematics, "Bayes filter").
 
-    So it is where gradients of any two modes differ by a constant: then it does not matter where they are taken.
+    So it is where gradients of any two modes differ by a constant, because it does not matter then where they are taken, and
+    where that constant lies in the range of the noise: outside of it one gradient would tell the mode, and nobody looks there.
     """
     tilts = [tilt(cost) for cost in world.costs]
-    return tilts[0] is not None and all(one is not None and same_shape(tilts[0], one) for one in tilts)
+    if tilts[0] is None or not all(one is not None and same_shape(tilts[0], one) for one in tilts):
+        return False
+    F = additive_noise(world.costs[0], world.dimension)
+    told = np.array([one.slope - tilts[0].slope for one in tilts if one is not None])
+    unseen = 0.0 if F is None else np.abs(told - told @ _projection(np.asarray(F))).max()
+    return bool(unseen <= SAME_RANGE * np.abs(told).max())
 
 
 def filter_of(world: KnownWorld) -> Filter:

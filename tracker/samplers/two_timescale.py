@@ -118,6 +118,11 @@ class TwoTimescaleSpsaKeys(MovingSkewKeys):
         return Evaluations(gradient=1 + 2 * self.inner_steps, cost=2 * self.inner_steps)
 
     @property
+    def observations(self) -> int:  # type: ignore[override]
+        """Its own, and those of the look-ahead."""
+        return 1 + self.inner_steps + self.next
+
+    @property
     def next(self) -> int:
         """Whether the cost is observed after the move."""
         return int(self.cost_observation == "next")

@@ -99,6 +99,11 @@ class WrapperKeys(SamplerKeys):
         """Evaluations per step."""
         return self.inner.evaluations
 
+    @property
+    def observations(self) -> int:  # type: ignore[override]
+        """Fresh observations per step."""
+        return self.inner.observations
+
     def step_nanoseconds(self, N: int) -> float:
         """Return the rough time of a step on one core."""
         return 10.0 + 2.0 * N + self.inner.step_nanoseconds(N)

@@ -11,6 +11,7 @@ from tracker.formatting import listed, number, percent
 from tracker.metrics.averages import mean_interval
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.figure_style import INK, MUTED, RULE, figure, legend_of
+from tracker.reports.step_notes import evaluations
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +41,8 @@ class Line(NamedTuple):
     error: float
     exact: bool
     bound: bool
+    observations: int | None
+    evaluations: str
 
 
 def exhibit(view: View) -> Exhibit | Omitted:
@@ -63,16 +66,27 @@ def exhibit(view: View) -> Exhibit | Omitted:
 def shared_rungs(view: View) -> list[Line]:
     """Return the rungs that do not depend on a sampler: the baselines of the run, then the filters of theory."""
     found = [
-        Line(name, float(view.summary[name]["mean_square_error"]["mean"]), exact=False, bound=False)
+        Line(
+            name,
+            float(view.summary[name]["mean_square_error"]["mean"]),
+            exact=False,
+            bound=False,
+            **_work(view.summary[name]),
+        )
         for name in BASELINES
         if name in view.summary and view.summary[name]["mean_square_error"]["mean"] is not None
     ]
     rows: list[dict[str, Any]] = next(iter(view.theory["ladder"].values()), [])
     return found + [
-        Line(row["rung"], row["mean_square_error"]["mean"], exact=True, bound=row["bound"])
+        Line(row["rung"], row["mean_square_error"]["mean"], exact=True, bound=row["bound"], **_work(row))
         for row in rows
         if row["rung"] not in (AT_BETA, BEST_STEP)
     ]
+
+
+def _work(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What a step sees and evaluates; of an earlier program's rows the former is not known."""
+    return {"observations": row.get("observations"), "evaluations": evaluations(row.get("evaluations", {}))}
 
 
 def own_rungs(view: View, name: str) -> dict[str, float]:
@@ -222,9 +236,12 @@ def reasons(view: View) -> str:
 def _table(view: View, shown: list[str], split: Mapping[str, Mapping[str, float]]) -> Table:
     rows = []
     for name in shown:
-        row, own = view.summary[name]["mean_square_error"], own_rungs(view, name)
+        row, own, work = view.summary[name]["mean_square_error"], own_rungs(view, name), _work(view.summary[name])
         parts = [split[name].get(part) for part in PARTS]
-        rows.append((name, row["mean"], row["stderr"], own.get(AT_BETA), own.get(BEST_STEP), *parts))
-    rows += [(line.name, line.error, *[None] * (3 + len(PARTS))) for line in shared_rungs(view)]
-    columns = ("sampler or rung", "mean square error", "±", AT_BETA, BEST_STEP, *PARTS)
+        rows.append((name, *work.values(), row["mean"], row["stderr"], own.get(AT_BETA), own.get(BEST_STEP), *parts))
+    nothing = [None] * (3 + len(PARTS))
+    rows += [(line.name, line.observations, line.evaluations, line.error, *nothing) for line in shared_rungs(view)]
+    columns = (
+        "sampler or rung", "observations a step", "a step evaluates", "mean square error", "±", AT_BETA, BEST_STEP, *PARTS,
+    )  # fmt: skip
     return Table(columns, tuple(rows))
