@@ -32,6 +32,12 @@ def number(value: float | None, digits: int = 3) -> str:
     return _signed(f"{rounded:,.{places}f}")
 
 
+def step_size(epsilon: float, effective: float | None = None) -> str:
+    """Return a step, and beside it that of the classical sampler which moves as fast, where it is another."""
+    same = effective is None or math.isclose(epsilon, effective, rel_tol=1e-9)
+    return plain(epsilon) if same else f"{plain(epsilon)} (effective {plain(effective)})"
+
+
 def power_of_ten(value: float, digits: int = 3) -> str:
     """Return 1.2 × 10⁻⁵, and 10⁻⁵ for 1 × 10⁻⁵."""
     mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")

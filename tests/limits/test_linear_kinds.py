@@ -18,6 +18,7 @@ from scipy.linalg import solve_discrete_lyapunov
 import tracker
 from tracker import limits
 from tracker.array_types import Array, Words
+from tracker.convergence import step_ladder
 from tracker.costs.base import gradient
 from tracker.keys import Positive
 from tracker.limits.best_constant_step import split_error
@@ -26,6 +27,7 @@ from tracker.samplers import SAMPLERS
 from tracker.samplers.base import SamplerKeys, sampler
 from tracker.samplers.linear_step import LinearStep, linear_step
 from tracker.samplers.state import carried, scratch
+from tracker.scenario import switched_systems, warnings
 from tracker.scenario.toml_text import to_toml
 
 # --- two kinds from outside: one with a velocity, one whose output is an average of the point that reads gradients
@@ -294,6 +296,30 @@ def test_the_largest_step_of_a_rolling_point() -> None:
     assert found.largest_epsilon == pytest.approx(expected, rel=1e-9)
     with pytest.raises(limits.Unstable, match="epsilon must be below"):
         limits.stationary(scalar("rolling", epsilon=1.01 * expected), "s")
+
+
+def test_it_is_known_before_a_run_whether_a_step_is_stable() -> None:
+    for kind in KINDS:
+        (row,) = switched_systems(world(kind))
+        found = limits.stability(world(kind), "s")
+        assert (row.radius, row.abscissa, row.stable) == (
+            pytest.approx(found.radius, rel=1e-12),
+            pytest.approx(found.abscissa, rel=1e-9),
+            True,
+        )
+        assert row.sentence == ""
+    wild = world("rolling", epsilon=1.6)
+    assert [line for line in warnings(wild) if "unstable: a step multiplies the second moments by" in line]
+    assert not limits.stability(wild, "s").stable
+
+
+def test_the_check_of_its_limit_begins_at_a_stable_step() -> None:
+    for kind in KINDS:
+        slow = world(kind, alpha=1e-6)  # the chain alone would allow steps of 25,000
+        largest = limits.stability(slow, "s").largest_epsilon
+        assert step_ladder.build(slow, "s").epsilons[0] <= largest / 4.0 < 1.0
+    unknown = world("psgld", alpha=1e-6)
+    assert step_ladder.build(unknown, "s").epsilons[0] == pytest.approx(0.1)  # that of the file
 
 
 def tracking(kind: str, alpha: float, epsilon: float, beta: float | str = "inf", **keys: Any) -> tracker.Scenario:

@@ -121,7 +121,13 @@ def test_steps_in_words() -> None:
     assert at_steps({"a": 0.001, "b": 0.001}) == "epsilon = 0.001 for all"
     assert at_steps({"a": 0.001}) == "epsilon = 0.001"
     assert at_steps({"a": 0.001, "b": 0.01, "c": 0.001}) == "epsilon = 0.001 for a and c, 0.01 for b"
-    assert at_steps({f"s{n}": float(n + 1) for n in range(8)}) == "epsilon from 1 (s0) to 8 (s7)"
+    many = {f"s{n}": float(n + 1) for n in range(8)}
+    assert at_steps(many) == "epsilon from 1 (s0) to 8 (s7)"
+    moving = {"a": 0.001, "b": 0.001}  # the steps of classical samplers that move as fast
+    assert at_steps({"a": 0.001, "b": 0.005}, moving) == "epsilon = 0.001 for a, 0.005 (effective 0.001) for b"
+    assert at_steps({"b": 0.005}, moving) == "epsilon = 0.005 (effective 0.001)"
+    assert at_steps(many, {"s3": 2.0}) == "epsilon from 1 (s0) to 8 (s7), 4 (effective 2) for s3"
+    assert at_steps(many, {"s7": 2.0}) == "epsilon from 1 (s0) to 8 (effective 2) (s7)"
 
 
 def test_an_error_per_gradient_is_that_of_another_alpha() -> None:

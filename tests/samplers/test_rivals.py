@@ -10,10 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from interpreting import interpreted
 from worlds import scenario_of
 
 import tracker
 from tracker import limits
+from tracker.reports.run_page import overview
+from tracker.reports.run_view import View
+from tracker.reports.run_vs_run import steps, steps_line
+from tracker.reports.sampler_vs_sampler import exhibit
 from tracker.scenario import ScenarioError
 
 Q = [[-1.0, 1.0], [1.0, -1.0]]
@@ -137,6 +142,19 @@ def test_momentum_at_an_equal_effective_step_is_worse(alpha, trials, steps):
     got = tracker.run(world).summary["samplers"][0]["mean_square_error"]
     assert abs(got["mean"] - exact) < 4.9 * got["stderr"]
     assert abs(got["mean"] - best.mean_square_error) > 4.9 * got["stderr"]  # the control: the error of the best step
+
+
+def test_the_effective_step_stands_beside_epsilon():
+    samplers = [{"kind": "langevin", "epsilon": 1e-2}, {"kind": "kinetic", "epsilon": 5e-2, "friction": 5.0}]
+    run = interpreted(jumping(1e-2, samplers, trials=2, steps=200, record_every=20))
+    assert [row["effective_step"] for row in run.summary["samplers"]] == [1e-2, 1e-2, None, None, None]
+    at = "epsilon = 0.01 for sampler-0, 0.05 (effective 0.01) for sampler-1"
+    assert steps_line(run, run) == f"At these steps: {at}, in both runs."
+    assert [row["first"]["effective_step"] for row in steps(run, run)] == [1e-2, 1e-2]
+    shown = overview(View(run)).table
+    assert "0.05 (effective 0.01)" in str(shown.rows)
+    assert "0.05 (effective 0.01)" in str(run)
+    assert at in str(exhibit(View(run)).caption).replace("At these steps (", "")
 
 
 def test_the_velocity_is_recorded():

@@ -11,7 +11,7 @@ from tracker.cli.error_messages import REFUSED, Refused, say
 from tracker.cli.options import Code, File, Json, MaxDisk, MaxMemory, MaxSteps, Plugins, Settings, limits_of
 from tracker.cli.printing import console, duration, number, print_json, print_table
 from tracker.cli.sweep_checks import say_warnings, sweep_cost, sweep_refusals, warnings_of
-from tracker.formatting import counted, plain, whole
+from tracker.formatting import counted, step_size, whole
 from tracker.reports.summary_text import regime_lines, size_of
 
 if TYPE_CHECKING:
@@ -124,7 +124,8 @@ def findings(scenario: Any, modes: Sequence[Any], stable: Sequence[Any]) -> dict
     from tracker.runs.forecast import predicted_cost
     from tracker.scenario import regimes, switched_systems
 
-    relative = relatives(scenario)
+    relative, switched = relatives(scenario), switched_systems(scenario)
+    known = {row.sampler for row in switched if row.stable is not None}
     about = {key: getattr(scenario, key) for key in ("name", "sha256", "seed", "trials", "steps", "dimension")}
     return {
         "scenario": about,
@@ -140,8 +141,11 @@ def findings(scenario: Any, modes: Sequence[Any], stable: Sequence[Any]) -> dict
         ],
         "regime": [{**row, "relative": relative(row["sampler"])} for row in regimes(scenario)],
         "stability": [limit._asdict() for limit in stable],
-        "stability_not_known": [keys.name for keys in scenario.samplers if not keys.classical_limit],
-        "switched": [row._asdict() for row in switched_systems(scenario)],
+        "stability_not_known": [
+            keys.name for keys in scenario.samplers if not keys.classical_limit and keys.name not in known
+        ],
+        "effective_steps": {keys.name: keys.effective_step for keys in scenario.samplers},
+        "switched": [row._asdict() for row in switched],
         "predicted": predicted_cost(scenario)._asdict(),
     }
 
@@ -156,9 +160,15 @@ def _print(facts: Mapping[str, Any]) -> None:
         for mode in facts["modes"]
     ]
     print_table(screen, ("mode", "cost", "global minimisers", "lowest cost", "target radius"), rows, left=3)
-    stability = facts["stability"]
+    stability, effective = facts["stability"], facts["effective_steps"]
     rows = [
-        (s["sampler"], plain(s["epsilon"]), ("" if s["exact"] else "about ") + number(s["limit"]), s["mode"], _with(s))
+        (
+            s["sampler"],
+            step_size(s["epsilon"], effective[s["sampler"]]),
+            ("" if s["exact"] else "about ") + number(s["limit"]),
+            s["mode"],
+            _with(s),
+        )
         for s in _tightest(stability)[:MOST_ROWS]
     ]
     unstable = any(s["stable"] is False for s in facts["switched"])
@@ -168,9 +178,18 @@ def _print(facts: Mapping[str, Any]) -> None:
         screen.print(Text(f"... and {counted(more, 'more row')}; --json tells all"))
     if unknown := facts["stability_not_known"]:
         screen.print(Text(f"stability of {', '.join(unknown)}: not known for this kind"))
-    switched = [(s["sampler"], _whole(s), number(s["radius"], 9), number(s["abscissa"])) for s in facts["switched"]]
+    switched = [
+        (
+            s["sampler"],
+            _whole(s),
+            step_size(s["epsilon"], effective[s["sampler"]]),
+            number(s["radius"], 9),
+            number(s["abscissa"]),
+        )
+        for s in facts["switched"]
+    ]
     if switched:
-        head = ("sampler", "switched by the chain", "second moments per step", "limit: rate")
+        head = ("sampler", "switched by the chain", "epsilon", "second moments per step", "limit: rate")
         print_table(screen, head, switched, left=2, spare=("limit: rate", "second moments per step"))
     for line in regime_lines(facts["regime"]):
         screen.print(Text(line))

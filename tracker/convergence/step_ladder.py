@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracker.limits.scope import OutOfScope, refuse_random_skew, sampler_keys, world_refusals
+from tracker.limits.switched_stability import stability
 from tracker.scenario import ScenarioError, build_modes, stability_limits
 from tracker.scenario.dwell_stages import by_stages
 
@@ -148,6 +149,8 @@ def build(
 def _largest(scenario: Scenario, keys: Any, path: float | None) -> float:
     """The stability and the chain's bound on the largest step."""
     limits = [found.limit for found in stability_limits(scenario, build_modes(scenario))]
+    if not keys.classical_limit:
+        limits = [_stable_below(scenario, keys)]
     bounds = [limit / 4 for limit in limits if limit > 0.0]
     if scenario.chain is not None:
         fastest = float(np.abs(np.diag(np.array(scenario.chain.Q))).max())
@@ -156,6 +159,14 @@ def _largest(scenario: Scenario, keys: Any, path: float | None) -> float:
         elif fastest > 0.0:
             bounds.append(keys.epsilon / (2 * scenario.chain.alpha * fastest))
     return float(min(bounds, default=keys.epsilon))
+
+
+def _stable_below(scenario: Scenario, keys: Any) -> float:
+    """Return the largest stable step of a kind that is not the classical one; where nobody knows it, none is above the file's."""
+    try:
+        return stability(scenario, keys.name).largest_epsilon or np.nan
+    except OutOfScope:
+        return 4.0 * float(keys.epsilon)
 
 
 def _whole(epsilons: Sequence[float], horizon: float) -> tuple[int, ...]:

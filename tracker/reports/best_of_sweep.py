@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker.baseline_names import BASELINES, FROZEN, ORACLE
+from tracker.formatting import step_size
 from tracker.metrics.averages import Average, confidence_of_each
 from tracker.metrics.paired import Paired, gap_closed, ratio_of_averages, ratio_of_means
 from tracker.reports.sweep_axes import is_choice, ticks
@@ -54,10 +55,19 @@ class Candidate(NamedTuple):
         return errors_of(self.outcome, self.sampler, self.metric)
 
     @property
+    def keys(self) -> Any:
+        """Its keys."""
+        return next(keys for keys in self.outcome.point.scenario.samplers if keys.name == self.sampler)
+
+    @property
     def epsilon(self) -> float:
         """Its step."""
-        keys = next(keys for keys in self.outcome.point.scenario.samplers if keys.name == self.sampler)
-        return float(keys.epsilon)
+        return float(self.keys.epsilon)
+
+    @property
+    def step(self) -> str:
+        """Its step, and the one of the classical sampler that moves as fast, where it is another."""
+        return step_size(self.keys.epsilon, self.keys.effective_step)
 
     @property
     def row(self) -> Mapping[str, Any]:

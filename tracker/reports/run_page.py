@@ -10,13 +10,14 @@ import numpy as np
 from tracker.advice.ten_lines import ten_lines
 from tracker.advice.theory_of_run import theory_of
 from tracker.baseline_names import explained
-from tracker.formatting import DASH, average, counted, number, percent, plain, plus_minus, whole
+from tracker.formatting import DASH, average, counted, number, percent, plus_minus, step_size, whole
 from tracker.metrics.table import in_order_of_reading
 from tracker.reports import sampler_vs_sampler
 from tracker.reports.exhibit import Exhibit, Item, Omitted, Section, Shown, Table, Toggle
 from tracker.reports.exhibits import (
     best_step,
     densities,
+    detections,
     diagnostics,
     dwells,
     error_over_time,
@@ -93,7 +94,9 @@ def sections(view: View, health: dict[str, Health]) -> list[Section]:
         diagnostics.exhibit(view, health),
     ]
     own = own_steps(view)
+    noticed = detections.shown(view)
     beside: dict[str, tuple[Item, ...]] = {
+        "Did it track?": (noticed,) if noticed is not None else (),
         "Which sampler?": (own,) if own is not None else (),
         "What could be known?": (advised(view),),
         "Does it agree with theory?": (waits,) if (waits := escape_times.shown(view)) is not None else (),
@@ -148,7 +151,7 @@ def overview(view: View) -> Shown:
             (
                 name,
                 *cells,
-                plain(step) if step is not None else None,
+                step_size(step, view.effective_steps[name]) if step is not None else None,
                 limit,
                 evaluations(row["evaluations"]),
                 whole(row["diverged"]),

@@ -147,6 +147,11 @@ class View:
         return {keys.name: keys.epsilon for keys in self.scenario.samplers}
 
     @cached_property
+    def effective_steps(self) -> dict[str, float]:
+        """The step of the classical sampler that moves as fast as each."""
+        return {keys.name: keys.effective_step for keys in self.scenario.samplers}
+
+    @cached_property
     def steps_over_limits(self) -> dict[str, float]:
         """Each step over its stability limit; nan where that is not known."""
         return steps_over_limits(self.run.problem, self.arrays)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker.baseline_names import BASELINES, ORACLE
-from tracker.formatting import counted, interval, listed, number, plain, whole
+from tracker.formatting import counted, interval, listed, number, step_size, whole
 from tracker.metrics.averages import FEWEST_TRIALS
 from tracker.metrics.estimates import averages, paired_comparison, trials_alike
 from tracker.metrics.paired import Comparison, Paired
@@ -147,6 +147,7 @@ def steps(first: Run, second: Run) -> list[dict[str, Any]]:
             **{
                 key: {
                     "epsilon": view.epsilons[name],
+                    "effective_step": view.effective_steps[name],
                     "step_over_limit": view.steps_over_limits[name],
                     "evaluations": view.summary[name]["evaluations"],
                 }
@@ -161,8 +162,7 @@ def steps(first: Run, second: Run) -> list[dict[str, Any]]:
 def steps_line(first: Run, second: Run) -> str:
     """Return in a sentence at which steps the samplers stand."""
     names = [name for name in shared_samplers(first, second) if name not in BASELINES]
-    one, two = ({name: View(run).epsilons[name] for name in names} for run in (first, second))
-    return f"At these steps: {steps_of_both(one, two)}."
+    return f"At these steps: {steps_of_both(View(first), View(second), names)}."
 
 
 def steps_table(first: Run, second: Run) -> Shown:
@@ -178,7 +178,7 @@ def steps_table(first: Run, second: Run) -> Shown:
                 cell
                 for run in ("first", "second")
                 for cell in (
-                    plain(row[run]["epsilon"]), over_limit(row[run]["step_over_limit"]), evaluations(row[run]["evaluations"]),
+                    step_size(row[run]["epsilon"], row[run]["effective_step"]), over_limit(row[run]["step_over_limit"]), evaluations(row[run]["evaluations"]),
                 )
             ),
         )

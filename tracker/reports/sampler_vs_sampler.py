@@ -15,7 +15,7 @@ from tracker.reports.best_of_sweep import confidence_of_best
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.figure_style import MODES, figure, shorten
 from tracker.reports.forest_plot import forest_of_ratios, paired_row, reach_of
-from tracker.reports.step_notes import at_steps, choice_note, per_gradient
+from tracker.reports.step_notes import choice_note, per_gradient, steps_of
 
 if TYPE_CHECKING:
     from tracker.metrics.estimates import Contender
@@ -138,7 +138,7 @@ def _caption(view: View, reference: str, others: list[str], compared: list[tuple
         )
     text = "; ".join(sentences) or "ratios of the trials' averages"
     if len(view.samplers) > 1:
-        text = f"at these steps ({at_steps({name: view.epsilons[name] for name in view.alive})}): {text}"
+        text = f"at these steps ({steps_of(view, view.alive)}): {text}"
     text = text[0].upper() + text[1:]
     times = any(quantity.is_time for quantity, _ in compared)
     kinds = "Ratios are ratios of the means over paired trials"

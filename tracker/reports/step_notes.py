@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracker.formatting import counted, listed, number, plain
+from tracker.formatting import counted, listed, number, plain, step_size
 from tracker.reports.exhibit import Omitted
 
 if TYPE_CHECKING:
@@ -21,24 +21,30 @@ WORDS_THAT_NAME_A_STEP = ("epsilon", "ε =")  # a sentence with one of these say
 UNKNOWN = "not known"
 
 
-def at_steps(epsilons: Mapping[str, float]) -> str:
-    """Return at which steps samplers stand: "epsilon = 0.001 for all", "epsilon = 0.001 for a and b, 0.01 for c"."""
-    shared: dict[float, list[str]] = {}
+def at_steps(epsilons: Mapping[str, float], effective: Mapping[str, float] | None = None) -> str:
+    """Return at which steps samplers stand: "epsilon = 0.001 for all", "epsilon = 0.001 for a and b, 0.01 (effective 0.001) for c"."""
+    shared: dict[tuple[float, str], list[str]] = {}
     for name, epsilon in epsilons.items():
-        shared.setdefault(epsilon, []).append(name)
+        shared.setdefault((epsilon, step_size(epsilon, (effective or {}).get(name))), []).append(name)
     if len(shared) == 1:
-        return f"epsilon = {plain(next(iter(shared)))}{' for all' if len(epsilons) > 1 else ''}"
+        return f"epsilon = {next(iter(shared))[1]}{' for all' if len(epsilons) > 1 else ''}"
     if len(shared) > MOST_STEPS_IN_A_SENTENCE:
         small, large = min(shared), max(shared)
-        return f"epsilon from {plain(small)} ({listed(shared[small])}) to {plain(large)} ({listed(shared[large])})"
-    return "epsilon = " + ", ".join(f"{plain(epsilon)} for {listed(names)}" for epsilon, names in shared.items())
+        others = [f"{step} for {listed(names)}" for (e, step), names in shared.items() if step != plain(e)]
+        between = f"epsilon from {small[1]} ({listed(shared[small])}) to {large[1]} ({listed(shared[large])})"
+        return ", ".join([between, *(one for one in others if one.partition(" for ")[0] not in between)])
+    return "epsilon = " + ", ".join(f"{step} for {listed(names)}" for (_, step), names in shared.items())
 
 
-def steps_of_both(first: Mapping[str, float], second: Mapping[str, float]) -> str:
+def steps_of(view: View, names: Sequence[str]) -> str:
+    """Return at which steps these samplers of a run stand."""
+    return at_steps({name: view.epsilons[name] for name in names}, view.effective_steps)
+
+
+def steps_of_both(first: View, second: View, names: Sequence[str]) -> str:
     """Return at which steps the samplers of two runs stand."""
-    if dict(first) == dict(second):
-        return f"{at_steps(first)}, in both runs"
-    return f"{at_steps(first)} in the first run, {at_steps(second)} in the second"
+    one, two = steps_of(first, names), steps_of(second, names)
+    return f"{one}, in both runs" if one == two else f"{one} in the first run, {two} in the second"
 
 
 def with_steps(item: Exhibit | Omitted, view: View) -> Exhibit | Omitted:
@@ -50,7 +56,7 @@ def with_steps(item: Exhibit | Omitted, view: View) -> Exhibit | Omitted:
     ):
         return item
     named = any(name in item.caption for name in view.samplers)
-    return replace(item, caption=f"{item.caption} Steps: {at_steps(view.epsilons)}.") if named else item
+    return replace(item, caption=f"{item.caption} Steps: {steps_of(view, view.samplers)}.") if named else item
 
 
 def over_limit(ratio: float | None) -> str:

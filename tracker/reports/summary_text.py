@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from tracker.formatting import DASH, counted, percent, plain
+from tracker.formatting import DASH, counted, percent, plain, step_size
 from tracker.metrics.table import METRICS
 from tracker.reports.median_waits import median_wait
 from tracker.reports.text_tables import WIDTH_OFF_TERMINAL, evaluates, number, print_table, rate, step_cell, with_error
@@ -95,7 +95,7 @@ def _cells(metric: Metric, sampler: Mapping[str, Any]) -> tuple[str, ...]:
 def _row(sampler: Mapping[str, Any], metrics: Sequence[Metric]) -> tuple[str, ...]:
     return (
         sampler["name"],
-        plain(sampler["epsilon"]) if sampler.get("epsilon") is not None else "-",
+        step_size(sampler["epsilon"], sampler.get("effective_step")) if sampler.get("epsilon") is not None else "-",
         step_cell(sampler),
         evaluates(sampler.get("evaluations")),
         *(cell for metric in metrics for cell in _cells(metric, sampler)),

@@ -264,9 +264,12 @@ def _caption(drawn: SweepPicture, sweep: Sweep) -> str:
 
 def _steps(sweep: Sweep) -> str:
     """Return the samplers' steps where they differ and are not what is swept."""
-    epsilons = {keys.name: keys.epsilon for keys in sweep.outcomes[0].point.scenario.samplers}
+    samplers = sweep.outcomes[0].point.scenario.samplers
+    epsilons, effective = (
+        {keys.name: getattr(keys, step) for keys in samplers} for step in ("epsilon", "effective_step")
+    )
     swept = any(is_choice(axis) and axis.address.rpartition(".")[2] in ("samplers", "epsilon") for axis in sweep.axes)
-    return at_steps(epsilons) if len(set(epsilons.values())) > 1 and not swept else ""
+    return at_steps(epsilons, effective) if len(set(epsilons.values())) > 1 and not swept else ""
 
 
 def _without_waits(drawn: SweepPicture) -> str:

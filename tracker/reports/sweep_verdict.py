@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.formatting import (
-    counted,
-    few,
-    interval,
-    number,
-    percent,
-    percent_with_interval,
-    plain,
-)  # fmt: skip
+from tracker.formatting import counted, few, interval, number, percent, percent_with_interval
 from tracker.reports.checks import trust
 from tracker.reports.checks_of_sweep import in_worlds, sweep_checks
 from tracker.reports.exhibit import Answer, VerdictBox
@@ -65,22 +57,24 @@ def which_sampler(found: Sequence[Contest]) -> Answer:
 
 def _steps(found: Sequence[Contest]) -> str:
     """Say at which steps the samplers were compared: the one of the file, or the best of those that were tried."""
-    steps: dict[str, list[float]] = {}
+    steps: dict[str, list[Candidate]] = {}
     tried: set[str] = set()
     for contest in found:
         for name in dict.fromkeys(candidate.sampler for candidate in contest.all):
             own = [candidate for candidate in contest.all if candidate.sampler == name]
-            steps.setdefault(name, []).append(min(own, key=lambda one: one.error.mean).epsilon)
+            steps.setdefault(name, []).append(min(own, key=lambda one: one.error.mean))
             tried.update(name for one in own if any(tunes(axis) for axis, _ in one.places))
-    if not tried and all(len(set(some)) == 1 for some in steps.values()):
-        return f"At these steps: {at_steps({name: some[0] for name, some in steps.items()})}."
+    if not tried and all(len({one.epsilon for one in some}) == 1 for some in steps.values()):
+        at = {name: some[0] for name, some in steps.items()}
+        effective = {name: one.keys.effective_step for name, one in at.items()}
+        return f"At these steps: {at_steps({name: one.epsilon for name, one in at.items()}, effective)}."
     ranges = [f"{name} at epsilon = {_range(some)}" for name, some in steps.items()]
     more = f", {len(ranges) - MOST_NAMED} more in the table" if len(ranges) > MOST_NAMED else ""
     return f"Each stands at its own best step of those tried: {', '.join(ranges[:MOST_NAMED])}{more}."
 
 
-def _range(steps: Sequence[float]) -> str:
-    low, high = plain(min(steps)), plain(max(steps))
+def _range(found: Sequence[Candidate]) -> str:
+    low, high = (end(found, key=lambda one: one.epsilon).step for end in (min, max))
     return low if low == high else f"{low} to {high}"
 
 
@@ -179,11 +173,7 @@ def did_it_track(found: Sequence[Contest]) -> Answer | None:
 
 
 def _named(best: Candidate) -> str:
-    return (
-        best.label
-        if any(tunes(axis) for axis, _ in best.places)
-        else f"{best.label} at epsilon = {plain(best.epsilon)}"
-    )
+    return best.label if any(tunes(axis) for axis, _ in best.places) else f"{best.label} at epsilon = {best.step}"
 
 
 def _for(contest: Contest) -> str:

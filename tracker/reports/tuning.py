@@ -200,7 +200,7 @@ def exact_best(rows: Sequence[Tuned]) -> list[str]:
 def cells(row: Tuned) -> tuple[str, ...]:
     """Return a row as text, in the order of ``columns``."""
     end = ", at an end" if row.at_an_end else ""
-    step = f"{plain(row.best.epsilon)} (of {len(row.tried)}{end})"
+    step = f"{row.best.step} (of {len(row.tried)}{end})"
     error = f"{number(row.best.error.mean)} {interval(row.low, row.high)}"
     level = ", ".join(plain(step) for step in row.level) or "none"
     relative = over_limit(row.best.row.get("step_over_limit"))

@@ -14,7 +14,7 @@ from tracker.reports.checks import checks, trust
 from tracker.reports.exhibit import Answer, VerdictBox
 from tracker.reports.judged_by import advantage, best_of, closed_gap, mean_of, wins_of
 from tracker.reports.metrics_disagree import second_opinion
-from tracker.reports.step_notes import at_steps
+from tracker.reports.step_notes import steps_of
 from tracker.scenario.builders import share_minimisers
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def did_it_track(view: View) -> Answer:
         text = f"{_mean(view, best)} for {best}; the run has no {listed(missing)} to compare with (key baselines)."
         return Answer(question, "not told", sentence(text))
     closed = closed_gap(view, best, confidence_of_each(len(view.alive)))  # for all, so for the one that was chosen
-    steps = f"At these steps: {at_steps({name: view.epsilons[name] for name in view.alive})}."
+    steps = f"At these steps: {steps_of(view, view.alive)}."
     more: tuple[str, ...] = (_means(view, best), _about_the_interval(view), sentence(THE_WORDS) + ".", steps)
     if not np.isfinite(closed.estimate):
         return Answer(question, "unclear", "Standing still cannot be improved on here.", "warn", more)
@@ -172,7 +172,7 @@ def _how_much(view: View, best: str, other: str, gain: Paired) -> str:
 
 def _details(view: View, best: str, others: list[str]) -> tuple[str, ...]:
     """What is folded: at which steps, how the intervals were widened, and what the best one pays."""
-    steps = f"At these steps: {at_steps({name: view.epsilons[name] for name in view.alive})}."
+    steps = f"At these steps: {steps_of(view, view.alive)}."
     text = f"Ranked by the {view.score.title}, over paired trials; with 95 % the true best is the one named or among those not told from it."
     own = view.evaluations[view.index(best)]
     cheaper = [name for name in others if view.evaluations[view.index(name)] < own]

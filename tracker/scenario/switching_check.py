@@ -1,6 +1,6 @@
 """Say before a run whether a sampler is stable under switching, which can fail although each mode alone is stable.
 
-It covers kinds that are linear on quadratic costs: those whose S stands still. About all others it says nothing.
+It covers kinds that declare a linear step and whose S stands still. About all others it says nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Switched(NamedTuple):
     radius : of a step on the second moments by mode; they stay bounded below 1; None where it was not computed
     abscissa : the rate at which they grow in the limit of small steps, alpha / epsilon kept; bounded below 0
     stable : both are; None where it was not computed
-    alone : the largest epsilon below which each mode alone is stable
+    alone : the largest epsilon below which each mode alone is stable; nan for what has more state than theta
     """
 
     sampler: str
@@ -45,12 +45,14 @@ class Switched(NamedTuple):
     @property
     def sentence(self) -> str:
         """What to say of one that is not stable though each mode is; empty of others."""
-        if self.stable is not False or self.radius is None or self.abscissa is None or not self.epsilon < self.alone:
+        if self.stable is not False or self.radius is None or self.abscissa is None or self.epsilon >= self.alone:
             return ""
         if self.radius >= 1.0:
             how = f"a step multiplies the second moments by {self.radius:.9g}"
         else:
             how = f"in the limit of small steps at this alpha / epsilon the second moments grow at the rate {self.abscissa:.6g}"
+        if math.isnan(self.alone):
+            return f'samplers "{self.sampler}": unstable: {how}: make epsilon smaller'
         return (
             f'samplers "{self.sampler}": unstable: switched by this chain, {how}, though each mode alone is stable (epsilon = '
             f"{self.epsilon:g} is below {self.alone:.6g}); S pumps energy: make S smaller, or the chain slower or faster"
@@ -70,12 +72,13 @@ def switched_systems(scenario: Scenario) -> list[Switched]:
     bowls = [bowl for mode in scenario.modes if (bowl := as_quadratic(mode.build())) is not None]
     found, known = [], dict[bytes, float]()  # many samplers begin with the same S
     for sampler in scenario.samplers:
-        S = skew_matrix(sampler, scenario) if sampler.euler else None
-        if S is not None:
+        S = skew_matrix(sampler, scenario) if sampler.skew_is != "moving" else None
+        if S is not None and sampler.linear(sampler.epsilon, S) is not None:
             S = clipped(sampler, S)
-            if S.tobytes() not in known:
+            if sampler.euler and S.tobytes() not in known:
                 known[S.tobytes()] = min(limit_alone(bowl, S) for bowl in bowls)
-            found.append(_switched(sampler, S, bowls, np.array(chain.Q, dtype=float), chain.alpha, known[S.tobytes()]))
+            alone = known[S.tobytes()] if sampler.euler else math.nan
+            found.append(_switched(sampler, S, bowls, np.array(chain.Q, dtype=float), chain.alpha, alone))
     return found
 
 
@@ -87,14 +90,16 @@ def limit_alone(bowl: QuadraticForm, S: Array) -> float:
 
 
 def _switched(sampler: Any, S: Array, bowls: Sequence[QuadraticForm], Q: Array, alpha: float, alone: float) -> Switched:
-    epsilon, M = sampler.epsilon, np.eye(len(S)) + S
-    if switched_moments.unknowns(len(bowls), len(S)) > switched_moments.MOST_UNKNOWNS:
+    epsilon = sampler.epsilon
+    step, limit = sampler.linear(epsilon, S), sampler.linear(0.0, S)
+    if switched_moments.unknowns(len(bowls), len(step.drift)) > switched_moments.MOST_UNKNOWNS:
         return Switched(sampler.name, epsilon, None, None, None, alone)
-    A = M @ np.array([bowl.curvature for bowl in bowls])
-    none = np.zeros_like(S)
+    H, none = np.array([bowl.curvature for bowl in bowls]), np.zeros_like(S)
+    A, of_limit = (each.gain @ H @ each.reads - each.drift for each in (step, limit))
     R = np.array([none if bowl.regressors is None else bowl.regressors.covariance for bowl in bowls])
-    scatter = switched_moments.scatter_of(M @ R, M @ R @ M.T, R) if R.any() else None
-    abscissa = switched_moments.abscissa(switched_moments.generator(A, Q, alpha / epsilon))
+    M, seen = step.gain, step.reads
+    scatter = switched_moments.scatter_of(M @ R @ seen, M @ R @ M.T, seen.T @ R @ seen) if R.any() else None
+    abscissa = switched_moments.abscissa(switched_moments.generator(of_limit, Q, alpha / epsilon))
     growth = switched_moments.log_radius(switched_moments.step_map(A, Q, alpha, epsilon, scatter))
     radius = math.exp(min(growth, 700.0))
     return Switched(sampler.name, epsilon, radius, abscissa, bool(growth < 0.0 and abscissa < 0.0), alone)
