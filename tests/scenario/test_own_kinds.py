@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import own_world
 import pytest
+from interpreting import interpreted
 from own_world import Ripple, Sghmc, Tuned
+from worlds import bowls
 
 import tracker
-from tracker import ScenarioError
+from tracker import ScenarioError, limits
 from tracker.costs.base import gradient, value
+from tracker.reports.exhibits import state_paths
+from tracker.reports.run_view import View
 from tracker.samplers.langevin import LangevinKeys
 from tracker.samplers.linear_step import linear_step
 from tracker.scenario.overrides import split_address
@@ -133,6 +139,33 @@ def test_facts_are_asked_of_the_type_and_nothing_is_made_up(base: tracker.Scenar
     np.testing.assert_array_equal(step.drift, same.drift)
     assert tuned.linear(0.01, np.zeros((1, 1))) is None
     assert (tuned.euler, tuned.tangent, tuned.skew_is) == (False, False, "none")
+
+
+def test_an_own_sghmc_is_exact_and_drawn_from_a_script_a_file_and_a_package(tmp_path, monkeypatch):
+    """Its moments and its path are those of ``kinetic``, which is the same step; control: another friction."""
+    keys = {"name": "mine", "kind": "kinetic", "epsilon": 0.1, "friction": 2.0, "beta": 4.0}
+    known = bowls(samplers=[keys], steps=60, trials=2, baselines=[])
+    (tmp_path / "world.toml").write_text(known.toml().replace('"kinetic"', '"sghmc"'))
+    source = Path(own_world.__file__).read_text()
+    (tmp_path / "mine.py").write_text(source + 'samplers = {"sghmc": Sghmc}\n')
+    info = tmp_path / "own_sghmc.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: own-sghmc\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[tracker.samplers]\nsghmc = own_world:Sghmc\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    path, exact = interpreted(known).arrays["theta"], limits.stationary(known, "mine").second_by_mode
+    for one in (
+        known.replace(samplers={"mine": Sghmc(0.1, 2.0, 4.0)}),
+        tracker.load(tmp_path / "world.toml", code=tmp_path / "mine.py"),
+        tracker.load(tmp_path / "world.toml", plugins=("own-sghmc",)),
+    ):
+        np.testing.assert_allclose(limits.stationary(one, "mine").second_by_mode, exact, rtol=1e-12)
+        run = interpreted(one)
+        np.testing.assert_allclose(run.arrays["theta"], path, rtol=0, atol=1e-12)
+        assert [item.key for item in state_paths.exhibits(View(run))] == ["state-own-velocity"]
+        assert limits.stability(one, "mine").stable
+    other = known.replace(samplers={"mine": Sghmc(0.1, 2.5, 4.0)})
+    assert np.abs(limits.stationary(other, "mine").second_by_mode / exact - 1.0).max() > 1e-3
 
 
 def test_the_code_belongs_to_the_identity_and_scenarios_travel(base: tracker.Scenario) -> None:

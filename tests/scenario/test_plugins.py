@@ -197,9 +197,9 @@ def test_workers_get_the_problem_built_and_compare_the_version(file: Path, site:
     [
         ({}, "it offers nothing in tracker.costs or tracker.samplers"),
         ({"tracker.costs": {"quadratic": "bowls_of_tests:BowlKeys"}}, "tracker has one of that name"),
-        ({"tracker.costs": {"bowl": "bowls_of_tests:Stranger"}}, "is no subclass of CostKeys"),
+        ({"tracker.costs": {"bowl": "bowls_of_tests:Stranger"}}, "a subclass of CostKeys"),
         ({"tracker.costs": {"vase": "bowls_of_tests:BowlKeys"}}, 'must declare cost: Literal["vase"]'),
-        ({"tracker.samplers": {"bowl": "bowls_of_tests:BowlKeys"}}, "is no subclass of SamplerKeys"),
+        ({"tracker.samplers": {"bowl": "bowls_of_tests:BowlKeys"}}, "a subclass of SamplerKeys"),
         ({"tracker.costs": {"bowl": "no_such_module:Keys"}}, "ModuleNotFoundError"),
     ],
 )

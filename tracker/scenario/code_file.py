@@ -9,25 +9,21 @@ keeps is for reading and is refused here: a run directory may come from a strang
 from __future__ import annotations
 
 import hashlib
-import re
 import sys
 import traceback
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple
 
-from tracker.keys import Keys
 from tracker.printable import printable
 from tracker.regular_files import read_regular
 from tracker.scenario.complaints import ScenarioError, show
-from tracker.scenario.own_kinds import keys_for
-from tracker.scenario.plugins import PluginError
-from tracker.scenario.registry import SHIPPED, Plugin
+from tracker.scenario.plugins import PluginError, keys_of
+from tracker.scenario.registry import Plugin
 
 LARGEST_CODE = 1_000_000  # bytes
 LONGEST_REASON = 300  # characters of what the code says when it fails
 KEPT_COPY, MANIFESTS = "code.py", ("manifest.json", "sweep.json")
-_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 _loaded: dict[str, tuple[Plugin, ...]] = {}  # by the hash of the content: what was run once is not run again
 
@@ -103,25 +99,10 @@ def _offered(code: CodeFile, module: ModuleType) -> tuple[Plugin, ...]:
             continue
         for name, kind in offers.items():
             try:
-                found.append(Plugin(tables[word], name, "", "", _keys(tables[word], name, kind), code))
+                found.append(Plugin(tables[word], name, "", "", keys_of(tables[word], name, kind), code))
             except (ValueError, TypeError) as error:
                 lines = error.problems if isinstance(error, ScenarioError) else [str(error)]
                 problems += [f"--code {code.name}: {word}[{show(name)}]: {line}" for line in lines]
     if problems:
         raise PluginError(problems)
     return tuple(found)
-
-
-def _keys(table: str, name: Any, kind: Any) -> type[Keys]:
-    families = SHIPPED[table]
-    if not isinstance(name, str) or not _WORD.fullmatch(name):
-        raise ValueError("the name must be letters, digits, _, - or .")
-    if name in families.known:
-        raise ValueError("tracker has one of that name")
-    if isinstance(kind, type) and issubclass(kind, families.base):
-        if get_args(kind.model_fields[families.key].annotation) != (name,):
-            raise ValueError(f'{kind.__name__} must declare {families.key}: Literal["{name}"]')
-        return kind
-    if isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        return keys_for(kind, table, name)
-    raise TypeError(f"{show(kind)} must be a NamedTuple class, or a subclass of {families.base.__name__}")

@@ -1,7 +1,7 @@
 """Costs and samplers of installed packages: entry points of the groups ``tracker.costs`` and ``tracker.samplers``.
 
-The name of an entry point is the ``cost`` or ``kind`` that a scenario file writes; its object is a class of keys, a
-subclass of ``CostKeys`` or ``SamplerKeys`` with that name as its Literal. A package is allowed by the name under which it
+The name of an entry point is the ``cost`` or ``kind`` that a scenario file writes; its object is a NamedTuple whose fields are
+the keys, or a class of keys, a subclass of ``CostKeys`` or ``SamplerKeys`` with that name as its Literal. A package is allowed by the name under which it
 is installed: to allow it is to run its code, all of it. What is offered is read from metadata, which runs nothing.
 """
 
@@ -10,10 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from importlib import metadata
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
+from tracker.keys import Keys
 from tracker.scenario.complaints import ScenarioError, show
+from tracker.scenario.own_kinds import keys_for
 from tracker.scenario.registry import SHIPPED, Plugin
+
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 class PluginError(ScenarioError):
@@ -71,15 +75,26 @@ def _offers() -> Iterator[Offer]:
 
 
 def _loaded(offer: Offer) -> Plugin:
-    families, name = SHIPPED[offer.table], offer.point.name
+    name = offer.point.name
+    if name in SHIPPED[offer.table].known:  # nothing of it is imported then
+        raise ValueError("tracker has one of that name")
+    return Plugin(offer.table, name, offer.package, offer.version, keys_of(offer.table, name, offer.point.load()))
+
+
+def keys_of(table: str, name: Any, kind: Any) -> type[Keys]:
+    """Return the keys of what is offered as ``name``: a NamedTuple's fields, or a class of keys itself."""
+    families = SHIPPED[table]
+    if not isinstance(name, str) or not _WORD.fullmatch(name):
+        raise ValueError("the name must be letters, digits, _, - or .")
     if name in families.known:
         raise ValueError("tracker has one of that name")
-    keys = offer.point.load()
-    if not (isinstance(keys, type) and issubclass(keys, families.base)):
-        raise TypeError(f"{offer.point.value} is no subclass of {families.base.__name__}")
-    if get_args(keys.model_fields[families.key].annotation) != (name,):
-        raise TypeError(f'{offer.point.value} must declare {families.key}: Literal["{name}"]')
-    return Plugin(offer.table, name, offer.package, offer.version, keys)
+    if isinstance(kind, type) and issubclass(kind, families.base):
+        if get_args(kind.model_fields[families.key].annotation) != (name,):
+            raise ValueError(f'{kind.__name__} must declare {families.key}: Literal["{name}"]')
+        return kind
+    if isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return keys_for(kind, table, name)
+    raise TypeError(f"{show(kind)} must be a NamedTuple class, or a subclass of {families.base.__name__}")
 
 
 def _why_not(name: str) -> str:
