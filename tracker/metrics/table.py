@@ -100,7 +100,7 @@ ROWS = (
         needs=("floor",),
     ),
     Metric(
-        "regret", "regret", "cost", "sum of the excess cost over the averaged steps",
+        "regret", "regret", "cost", "sum of the excess cost over the averaged steps: the dynamic regret of online learning",
         lambda run: run.cost_every * run.total("excess"),
         needs=("floor",), shown=(),
     ),
