@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.formatting import listed, number, plain
+from tracker.formatting import listed, number, plain, step_size
 from tracker.reports.exhibit import Cell, Omitted, Shown, Table
 from tracker.reports.step_notes import over_limit, per_gradient
 
@@ -38,7 +38,10 @@ def own_steps(view: View) -> Shown | Omitted | None:
 
 
 def _row(view: View, name: str, own: Theory | None, base: Theory, reason: str) -> tuple[Cell, ...]:
-    epsilon, relative = plain(view.epsilons[name]), over_limit(view.steps_over_limits[name])
+    epsilon, relative = (
+        step_size(view.epsilons[name], view.effective_steps[name]),
+        over_limit(view.steps_over_limits[name]),
+    )
     if own is None:
         return name, epsilon, relative, None, None, None, None, None, reason
     note = f"no best step: {own.why}" if own.why else ""
@@ -56,7 +59,7 @@ def _caption(view: View, known: dict[str, Theory], unknown: dict[str, OutOfScope
     text = f"{QUESTION} Exact stationary mean square errors, no simulation"
     if stable:
         first = min(stable, key=lambda n: stable[n])
-        text += f": at the file's steps {first} has the least ({number(stable[first])} at ε = {plain(view.epsilons[first])})"
+        text += f": at the file's steps {first} has the least ({number(stable[first])} at ε = {step_size(view.epsilons[first], view.effective_steps[first])})"
     if len(tuned) > 1:
         best = min(tuned, key=lambda n: tuned[n].least)
         level = [name for name, t in tuned.items() if t.least <= (1.0 + EQUAL_ERRORS) * tuned[best].least]
