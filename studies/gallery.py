@@ -1,10 +1,10 @@
-"""The gallery: the page of every shipped scenario, two pages of many runs, an index with a card for each, and README pictures.
+"""The gallery: the page of every shipped scenario, two pages of many runs, and an index with a card for each.
 
     python -m studies.gallery                     # all scenarios/*.toml
     python -m studies.gallery example_b           # some of them
     python -m studies.gallery --runs DIR          # keep the runs, and reuse those that are there
 
-Pages and index.html go to reports/gallery/, which git ignores but for the pictures and the Markdown pages. A scenario whose run would take long is run with
+Pages and index.html go to reports/gallery/, which git ignores but for the film of the README (studies/film.py) and the Markdown pages. A scenario whose run would take long is run with
 the settings in REDUCED, and its page says so, because the page shows the scenario that was run.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,8 +21,6 @@ from typing import Any
 import tracker
 from studies import ladder_curves, skew_phases
 from studies.gallery_index import Card, card, index
-from tracker.reports.exhibit import Exhibit, Omitted
-from tracker.reports.figure_files import write_figure
 from tracker.reports.run_page import exhibits
 from tracker.reports.sweep_page import sweep_exhibits
 
@@ -34,11 +32,6 @@ REDUCED: dict[str, tuple[str, ...]] = {
 }
 # pages of more than one run, beside those of the scenarios
 MORE = {"ladder": ladder_curves.write_page, "skew_phases": skew_phases.write_page}
-PICTURES = (  # of the README
-    ("swapping_wells", "landscape"),
-    ("swapping_wells", "one-trial"),
-    ("swapping_wells", "after-a-switch"),
-)
 
 
 def run_of(path: Path, runs: Path) -> tracker.Run:
@@ -80,7 +73,6 @@ def main() -> None:
                 run = run_of(path, runs)
                 run.report(page)
                 shown = exhibits(run)
-                pictures(path.stem, shown)
                 cards.append(card(page.name, run.scenario, [_outcomes(run.summary)], shown))
             size = page.stat().st_size
             print(f"{page.relative_to(ROOT)}  {size / 1e6:.2f} MB  {time.monotonic() - began:.0f} s")
@@ -96,14 +88,6 @@ def main() -> None:
 
 def _outcomes(summary: Mapping[str, Any]) -> list[str]:
     return [claim["outcome"] for claim in summary.get("claims", ())]
-
-
-def pictures(name: str, shown: Sequence[Exhibit | Omitted]) -> None:
-    """Write the README's pictures that come from this run."""
-    wanted = [key for scenario, key in PICTURES if scenario == name]
-    for item in shown if wanted else ():
-        if isinstance(item, Exhibit) and item.key in wanted:
-            write_figure(item.figure, GALLERY / f"{name}-{item.key}.png", "png")
 
 
 if __name__ == "__main__":
