@@ -183,6 +183,31 @@ def test_other_kinds_and_costs_are_refused() -> None:
     assert switched_systems(moving) == []
 
 
+def measured_rate(s: float, between: tuple[int, int], epsilon: float = 2e-3) -> tuple[float, float]:
+    """log of the ratio of mean squares at two steps, per unit of time, of trials of the engine; with its standard error."""
+    quiet = world(10.0, s, 10.0, epsilon, start=[1.0, 0.0]).set("samplers.turning.beta", "inf")
+    still = [mode.model_copy(update={"minimum": [0.0, 0.0]}) for mode in quiet.modes]
+    first, last = between
+    run = tracker.run(
+        quiet.replace(modes=still, trials=20_000, steps=last, record_every=first, baselines=[], moments="none")
+    )
+    square = (run.arrays["theta"][:, 0, [1, last // first]] ** 2).sum(axis=2)
+    early, late = square.mean(axis=0)
+    spread = (square[:, 1] / late - square[:, 0] / early).std() / np.sqrt(len(square))
+    time = (last - first) * epsilon
+    return float(np.log(late / early) / time), float(spread / time)
+
+
+def test_simulated_second_moments_grow_at_the_rate_of_the_radius() -> None:
+    rate, error = measured_rate(4.0, (200, 400))
+    exact = np.log(full_radius(world(10.0, 4.0, 10.0, 2e-3))) / 2e-3
+    assert exact > 0.0
+    assert abs(rate - exact) < 4.9 * error
+    assert error < 0.2 * exact
+    other = np.log(full_radius(world(10.0, 3.0, 10.0, 2e-3))) / 2e-3  # the control: a smaller S
+    assert abs(rate - other) > 4.9 * error
+
+
 # --- what is said
 
 
