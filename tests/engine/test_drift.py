@@ -131,8 +131,10 @@ def test_a_ramp_is_followed_at_a_constant_lag() -> None:
 
 def test_results_do_not_depend_on_workers_and_a_page_is_drawn(tmp_path: Any) -> None:
     scenario = world(trials=6, steps=1500, burn_in=0)
-    one, two = tracker.run(scenario), tracker.run(scenario, executor=2)
+    one, two = tracker.run(scenario), tracker.run(scenario, tmp_path / "run", executor=2)
     assert one.summary["hash"] == two.summary["hash"]
+    again = tracker.open_run(tmp_path / "run")  # what stands on disk is checked when it is read
+    np.testing.assert_array_equal(again.arrays["shift"], one.arrays["shift"])
     one.report(tmp_path / "page.html")
     assert (tmp_path / "page.html").stat().st_size > 10_000
 

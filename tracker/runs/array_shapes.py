@@ -92,6 +92,7 @@ def reason_impossible(scenario: Scenario, arrays: Arrays, trials: Sequence[int] 
             continue
         if array.dtype.kind in "iu" and array.size and array.min() < row.least:
             return f"{row.name}: a negative number"
-        if row.finite and not np.isfinite(array[diverged < 0]).all():  # trials and samplers are the first two axes
+        kept = array[diverged < 0] if row.axes[:2] == ("trial", "sampler") else array
+        if row.finite and not np.isfinite(kept).all():
             return f"{row.name}: not finite in a trial that did not diverge"
     return None
