@@ -1,4 +1,4 @@
-"""The gallery: the page of every shipped scenario, two pages of many runs, and an index with a card for each.
+"""The gallery: the page of every shipped scenario, three pages of many runs, and an index with a card for each.
 
     python -m studies.gallery                     # all scenarios/*.toml
     python -m studies.gallery example_b           # some of them
@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import tracker
-from studies import ladder_curves, skew_phases
+from studies import equal_variation, ladder_curves, skew_phases
 from studies.gallery_index import Card, card, index
 from tracker.reports.run_page import exhibits
 from tracker.reports.sweep_page import sweep_exhibits
@@ -31,7 +31,11 @@ REDUCED: dict[str, tuple[str, ...]] = {
     "example_2": ("trials=10", "steps=20_000"),
 }
 # pages of more than one run, beside those of the scenarios
-MORE = {"ladder": ladder_curves.write_page, "skew_phases": skew_phases.write_page}
+MORE = {
+    "equal_variation": equal_variation.write_page,
+    "ladder": ladder_curves.write_page,
+    "skew_phases": skew_phases.write_page,
+}
 
 
 def run_of(path: Path, runs: Path) -> tracker.Run:
