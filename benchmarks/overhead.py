@@ -21,6 +21,7 @@ import tracker
 
 SCENARIO = Path(__file__).resolve().parents[1] / "scenarios" / "example_a.toml"
 TINY = ("trials=2", "steps=10")
+BASELINES = ("baselines=[\"frozen\", \"oracle\"]",)
 ROUNDS = 5
 
 
@@ -82,7 +83,7 @@ def status(folder: Path) -> float:
 
 def short_trials(_: Path) -> float:
     count = 100_000
-    scenario = tracker.load(SCENARIO, (f"trials={count}", "steps=10", "record_every=10"))
+    scenario = tracker.load(SCENARIO, (f"trials={count}", "steps=10", "record_every=10", *BASELINES))
     return least(lambda: tracker.run(scenario, executor=1), 1) * (1_000_000 / count)
 
 

@@ -185,9 +185,9 @@ def test_the_result_opens_in_plain_xarray_with_named_axes(run: tracker.Run) -> N
 def test_the_file_is_what_xarray_writes(name: str, tmp_path: Path) -> None:
     """Axes, coordinates, arrays, attributes and types: with text and without any, with an S that moves and without."""
     scenario = tracker.parse((SCENARIOS / f"{name}.toml").read_text(), settings=("trials=2", "steps=20"))
-    dataset = interpreted(scenario).dataset
-    netcdf._write_netcdf(tmp_path / "ours.nc", dataset)
-    dataset.to_netcdf(tmp_path / "theirs.nc", engine="h5netcdf")
+    run = interpreted(scenario)
+    netcdf._write_netcdf(tmp_path / "ours.nc", run.labelled)
+    run.dataset.to_netcdf(tmp_path / "theirs.nc", engine="h5netcdf")
     with xarray.open_dataset(tmp_path / "ours.nc") as ours, xarray.open_dataset(tmp_path / "theirs.nc") as theirs:
         xarray.testing.assert_identical(ours, theirs)
         assert dict(ours.sizes) == dict(theirs.sizes)

@@ -42,6 +42,7 @@ from tracker.runs import (
     run_trials,
 )
 from tracker.runs import resume_preview as kept
+from tracker.runs.labelled_arrays import LabelledArrays
 from tracker.runs.lock_file import LOCK, hold_lock, holder_of, living_holder
 from tracker.runs.manifest import Manifest, read_journal
 from tracker.runs.run_directory import RunDirectory
@@ -242,12 +243,13 @@ def steps_of_a_run(tmp_path: Path) -> int:
     return sound.steps
 
 
-def write_quickly(path: Path, dataset: Any) -> None:
+def write_quickly(path: Path, content: LabelledArrays) -> None:
     """Stand in for netCDF, which takes most of the time of a tiny run; `test_runs.py` has the real files."""
     with h5py.File(path, "w") as file:
-        for name, variable in dataset.variables.items():
-            if variable.dtype.kind in "if":
-                file[name] = variable.values
+        arrays = {name: one.values for name, one in content.variables.items()} | dict(content.labels)
+        for name, values in arrays.items():
+            if values.dtype.kind in "if":
+                file[name] = values
 
 
 def test_every_step_to_the_disk_may_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -369,8 +371,8 @@ def test_a_result_that_does_not_read_back_is_refused_and_the_shards_are_kept(
 
     sound = netcdf._write_netcdf
 
-    def alters(path: Path, dataset: Any) -> None:
-        sound(path, dataset)
+    def alters(path: Path, content: LabelledArrays) -> None:
+        sound(path, content)
         with h5py.File(path, "r+") as file:
             values = file[name][()]
             values.reshape(-1).view(np.uint8)[-1] ^= 1

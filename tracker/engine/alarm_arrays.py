@@ -28,8 +28,10 @@ def take_alarms(done: Finished) -> Integers:
 def take_alarm_steps(done: Finished) -> Integers:
     """Return the steps of the first alarms, shape (T, what raises alarms, MOST_TIMES); -1 where there were fewer."""
     found = [times for _, times in _watched(done)]
-    out = np.stack(found, axis=1) if found else np.zeros((done.trials.size, 0, MOST_TIMES))
-    return np.asarray(out, dtype=np.int64) - 1
+    out = np.empty((done.trials.size, len(found), MOST_TIMES), dtype=np.int64)
+    for n, times in enumerate(found):
+        np.subtract(times, 1.0, out=out[:, n], casting="unsafe")
+    return out
 
 
 def take_detections(done: Finished) -> Array:
@@ -48,6 +50,10 @@ def _watched(done: Finished) -> list[tuple[Array, Array]]:
 
 
 def _last(contestant: Contestant, ledger: Ledger, N: int) -> tuple[Array, Array]:
-    """Return ``watch`` and ``times`` of all trials: a state that counts its own places tells where they stand."""
+    """Return ``watch`` and ``times`` of all trials, views: a state that counts its own places tells where they stand."""
     watch, times = alarm_parts(unpack(contestant.parameters, N, np.arange(float(ledger.state.shape[1]))))
-    return ledger.state[:, watch.astype(np.int64)], ledger.state[:, times.astype(np.int64)]
+    return ledger.state[:, _place(watch)], ledger.state[:, _place(times)]
+
+
+def _place(part: Array) -> slice:
+    return slice(int(part[0]), int(part[-1]) + 1)

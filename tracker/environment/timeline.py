@@ -14,6 +14,7 @@ from tracker.environment.landscape_drift import LandscapeDrift
 from tracker.environment.plan import Plan, Switch
 from tracker.environment.simpy_processes import World
 
+MOST_VISITS = 200_000  # that wait to be counted
 STILL = np.zeros((1, 0, 0))  # the shift of a landscape that does not drift
 
 
@@ -80,8 +81,8 @@ class Environment:
         self._since = np.full(paths, -1, dtype=np.int64)
         self._changes = np.zeros(paths, dtype=np.int64)
         self._edges = dwell_ages(plan)
-        nothing = np.zeros(0, dtype=np.int64)
-        self._counts = self._count(nothing, nothing, nothing, nothing > 0, nothing)
+        self._visits: list[tuple[Integers, ...]] = []  # that ended, and are not counted yet
+        self._counts: chain.DwellCounts | None = None
         self._drift = LandscapeDrift(plan.drift, seed, trials) if plan.drift is not None else None
         self._world: World | None = None
         if self._by_chance or plan.switches or plan.interventions:
@@ -101,7 +102,9 @@ class Environment:
     @property
     def counts(self) -> chain.DwellCounts:
         """Visits of the chain, with a leading axis of T trials; those that go on are in after `close`."""
-        c = self._counts
+        c = self._count()
+        if self._by_chance:
+            return c
         parts = (c.jumps, c.censored, c.exits, c.at_risk, *(() if c.expected is None else (c.expected,)))
         return chain.DwellCounts(c.edges, *map(self._for_trials, parts))
 
@@ -122,7 +125,7 @@ class Environment:
         if not self._closed:
             path = np.flatnonzero(self._whole)
             mode, length = self._mode[path], self._stop - self._entered[path] + 1
-            self._counts += self._count(path, mode, length, path < 0, mode)
+            self._visits.append((path, mode, length, path < 0, mode))
         self._closed = True
 
     def _log_through(self, step: int) -> Integers:
@@ -140,7 +143,9 @@ class Environment:
         ended = np.setdiff1d(np.flatnonzero(_followed(path)), first[~self._whole])
         completed = (by_chain[ended + 1] > 0) & ~self._overruled(step[ended + 1], mode[ended])
         length = step[ended + 1] - step[ended]
-        self._counts += self._count(path[ended], mode[ended], length, completed, mode[ended + 1])
+        self._visits.append((path[ended], mode[ended], length, completed, mode[ended + 1]))
+        if sum(len(visit) for visit, *_ in self._visits) > MOST_VISITS:
+            self._count()
         self._entered, self._mode = step[~_followed(path)], mode[~_followed(path)]
         self._whole |= np.bincount(path, minlength=len(paths)) > 1
 
@@ -159,14 +164,19 @@ class Environment:
                 overruled |= (step == event.at) & (before != event.to)
         return overruled
 
-    def _count(
-        self, path: Integers, mode: Integers, length: Integers, completed: Booleans, target: Integers
-    ) -> chain.DwellCounts:
+    def _count(self) -> chain.DwellCounts:
+        """Add the visits that are waiting to the counts: seldom, because counts of many trials take long to add."""
+        if self._counts is not None and not self._visits:
+            return self._counts
+        path, mode, length, completed, target = map(np.concatenate, zip(*self._visits, strict=True))
+        self._visits.clear()
         told = slice(None) if self._plan.Q is not None else slice(0)  # a schedule has no visits to count
         visits = mode[told], length[told], completed[told], target[told]
         plan, paths = self._plan, len(self._changes)
         leaving = chain.exit_probability(plan.Q, plan.alpha) if plan.Q is not None and plan.alpha is not None else None
-        return chain.count_dwells(*visits, self._edges, plan.modes, path[told], paths, leaving, plan.law)
+        found = chain.count_dwells(*visits, self._edges, plan.modes, path[told], paths, leaving, plan.law)
+        self._counts = found if self._counts is None else self._counts + found
+        return self._counts
 
     def _for_trials(self, by_path: Integers) -> Integers:
         return by_path.copy() if self._by_chance else np.repeat(by_path, self._trials, axis=0)

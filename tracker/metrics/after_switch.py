@@ -56,7 +56,7 @@ def mixed_mean(waits: Array, edges: Integers, horizon: float) -> Array:
 
 def pooled_mean(waits: Integers, edges: Integers, horizon: float) -> Average:
     """Return the restricted mean of all waits (T, X, bins, 2), with its standard error over trials (jackknife)."""
-    met = waits.sum(axis=(1, 2, 3)) > 0
+    met = waits.any(axis=(1, 2, 3))
     if not met.any():
         return Average(np.nan, np.nan)
     mean = float(mixed_mean(waits.sum(axis=0).astype(float), edges, horizon))
@@ -80,7 +80,7 @@ def compare_waits(
     how random the waits are. Pooled means do not; their intervals are those of the jackknife over paired trials, of the
     logarithm of the ratio and of the difference. Trials in which neither waited tell nothing and are left out.
     """
-    met = (a.sum(axis=(1, 2, 3)) + b.sum(axis=(1, 2, 3))) > 0
+    met = a.any(axis=(1, 2, 3)) | b.any(axis=(1, 2, 3))
     a, b = a[met], b[met]
     trials, modes = len(a), a.shape[1]
     own = [price[n] * mixed_mean(one.astype(float), edges, horizon) for n, one in enumerate((a, b))]

@@ -43,8 +43,10 @@ def trial_waits(metric: Metric, who: Contender, trials: Booleans | None = None) 
     """
     run, n = who.run, who.n
     chosen = run.kept[:, n] if trials is None else run.kept[:, n] & trials
-    found = waits_of_switches_out(metric.per_trial(run)[chosen, n])
-    return found if metric.applies(run) and run.waits_for_targets[n] else np.zeros_like(found)
+    counts = metric.per_trial(run)
+    if not (metric.applies(run) and run.waits_for_targets[n]):
+        return np.zeros((int(chosen.sum()), *counts.shape[2:]), dtype=counts.dtype)
+    return waits_of_switches_out(counts[:, n] if chosen.all() else counts[chosen, n])
 
 
 def averages(metric: Metric, run: MeasuredRun) -> list[Average]:

@@ -56,10 +56,14 @@ def survival(waits: Array) -> Array:
     return np.cumprod(1.0 - hazard, axis=-1)
 
 
-def waits_of_switches_out(waits: Integers) -> Integers:
-    """Return the counts without the switches at which theta stood inside already: a wait of 0 has a bin of its own."""
-    found = np.array(waits)
-    found[..., 0, 0] = 0
+def waits_of_switches_out(waits: Integers, bins: Integers | None = None) -> Integers:
+    """Return the counts without the switches at which theta stood inside already: a wait of 0 has a bin of its own.
+
+    With ``bins`` only these are copied, in increasing order.
+    """
+    found = np.array(waits) if bins is None else waits[..., bins, :]
+    if bins is None or 0 in bins[:1]:
+        found[..., 0, 0] = 0
     return found
 
 
@@ -101,11 +105,12 @@ def recovery(waits: Integers, edges: Integers) -> tuple[Waits, list[Waits]]:
     rest = waits_of_switches_out(total)
     used = np.flatnonzero(rest.sum(axis=(0, 2)))
     first, width = edges[:-1][used], np.diff(edges)[used]
-    counted = waits_of_switches_out(waits)[:, :, used]
+    counted = waits_of_switches_out(waits, used)
     medians, ends = np.full(modes + 1, np.nan), np.full((modes + 1, 2), np.nan)
     if used.size:
         medians = median_of(_curves(rest[:, used].astype(float)), first, width)
-        trials = np.append((counted.sum(axis=(2, 3)) > 0).sum(axis=0), (counted.sum(axis=(1, 2, 3)) > 0).sum())
+        met = counted.any(axis=(2, 3))
+        trials = np.append(met.sum(axis=0), met.any(axis=1).sum())
         if trials[-1] >= FEWEST_TRIALS:
             ends = _ends(counted, first, width, trials)
     found = [

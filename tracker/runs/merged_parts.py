@@ -102,7 +102,7 @@ def merge(
             directory.go_on(scenario)
         else:
             directory.begin(scenario, whole)
-        directory.finish(whole, summary, result.dataset, rows_of(problem))
+        directory.finish(whole, summary, result.labelled, rows_of(problem))
     return result
 
 

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    import xarray
     from numpy.typing import NDArray
 
     from tracker.array_types import Array
     from tracker.engine.arrays import RecordedArray
     from tracker.runs.array_shapes import Shapes
+    from tracker.runs.labelled_arrays import LabelledArrays
     from tracker.scenario import Mode, Scenario
 
     Arrays = Mapping[str, NDArray[Any]]
@@ -54,50 +54,67 @@ def _hash(names: list[str], array_of: Callable[[str], NDArray[Any]]) -> str:
     return digest.hexdigest()
 
 
-def write_result(path: Path, dataset: xarray.Dataset, rows: Rows, expected_hash: str) -> None:
+def write_result(path: Path, content: LabelledArrays, rows: Rows, expected_hash: str) -> None:
     """Write the file and read it back before it gets its name: the shards are removed once it is there."""
 
     def write(temporary: Path) -> None:
-        try:
-            _write_netcdf(temporary, dataset)
-        except RuntimeError as error:  # HDF5 says so when it cannot close a file on a full disk
-            raise OSError(errno.EIO, f"could not be written ({error})", str(path)) from error
+        with _told_of(path):
+            _write_netcdf(temporary, content)
         if stored_hash(temporary, rows) != expected_hash:
             raise OSError(errno.EIO, "did not read back as it was written", str(path))
 
     atomic_files.write_with(path, write)
 
 
-def _write_netcdf(path: Path, dataset: xarray.Dataset) -> None:
+def write_arrays(path: Path, content: LabelledArrays) -> None:
+    """Write the file as it is."""
+
+    def write(temporary: Path) -> None:
+        with _told_of(path):
+            _write_netcdf(temporary, content)
+
+    atomic_files.write_with(path, write)
+
+
+@contextmanager
+def _told_of(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except RuntimeError as error:  # HDF5 says so when it cannot close a file on a full disk
+        raise OSError(errno.EIO, f"could not be written ({error})", str(path)) from error
+
+
+def _write_netcdf(path: Path, content: LabelledArrays) -> None:
     """Write a netCDF-4 file of axes, arrays and attributes: an HDF5 file whose axes are scales with numbers.
 
-    It is what ``dataset.to_netcdf`` writes, in an eighth of the time, which each point of a sweep would take.
+    It is what xarray writes of ``content.dataset()``, in an eighth of the time, which each point of a sweep would take.
     """
     import h5py
 
-    number = {axis: np.int32(n) for n, axis in enumerate(dataset.sizes)}
+    sizes = content.sizes
+    number = {axis: np.int32(n) for n, axis in enumerate(sizes)}
     with h5py.File(path, "w", track_order=True) as file:
-        file.attrs.update(dataset.attrs)
-        for axis, size in dataset.sizes.items():
-            if axis in dataset.coords:
-                labels = dataset.coords[axis].to_numpy()
-                scale = file.create_dataset(axis, data=labels.astype(object) if labels.dtype.kind == "U" else labels)
+        file.attrs.update(content.attributes)
+        for axis, size in sizes.items():
+            if axis in content.labels:
+                scale = file.create_dataset(axis, data=_words_as_objects(content.labels[axis]))
                 scale.make_scale(axis)
             else:
                 scale = file.create_dataset(axis, (size,), ">f4")
                 scale.make_scale(f"{NO_COORDINATES}{size:10d}")
             scale.attrs["_Netcdf4Dimid"] = number[axis]
-        for name, array in dataset.data_vars.items():
-            values = array.to_numpy()
-            words = values.dtype.kind == "U"
-            stored = file.create_dataset(
-                name, data=values.astype(object) if words else values, **({} if words else COMPRESSION)
-            )
-            stored.attrs.update(array.attrs)
-            stored.attrs["_Netcdf4Coordinates"] = [number[axis] for axis in array.dims]
-            stored.attrs["_Netcdf4Dimid"] = number[array.dims[0]]
-            for place, axis in enumerate(array.dims):
+        for name, (axes, values, attributes) in content.variables.items():
+            packed = {} if values.dtype.kind == "U" else COMPRESSION
+            stored = file.create_dataset(name, data=_words_as_objects(values), **packed)
+            stored.attrs.update(attributes)
+            stored.attrs["_Netcdf4Coordinates"] = [number[axis] for axis in axes]
+            stored.attrs["_Netcdf4Dimid"] = number[axes[0]]
+            for place, axis in enumerate(axes):
                 stored.dims[place].attach_scale(file[axis])
+
+
+def _words_as_objects(values: NDArray[Any]) -> NDArray[Any]:
+    return values.astype(object) if values.dtype.kind == "U" else values
 
 
 def read_result(path: Path, scenario: Scenario, expected: Shapes) -> tuple[dict[str, NDArray[Any]], World | None]:

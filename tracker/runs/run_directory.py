@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from tracker.engine.arrays import RecordedArray
     from tracker.engine.simulate import Problem
     from tracker.runs.checkpoints import Place
+    from tracker.runs.labelled_arrays import LabelledArrays
     from tracker.runs.run_errors import FailedShard
     from tracker.scenario import Scenario
 
@@ -148,7 +149,7 @@ class RunDirectory:
         self,
         manifest: Manifest,
         summary: Mapping[str, Any],
-        dataset: Any,
+        content: LabelledArrays,
         rows: Sequence[RecordedArray],
         failed: Sequence[FailedShard] = (),
     ) -> None:
@@ -162,7 +163,7 @@ class RunDirectory:
                 self._notice(
                     f"{name} was not written by this run: moved to {ownership.put_aside(self.path, self.path / name)}"
                 )
-        write_result(self.path / RESULT, dataset, rows, summary["hash"])
+        write_result(self.path / RESULT, content, rows, summary["hash"])
         text = (json.dumps(jsonable(summary), indent=2, allow_nan=False) + "\n").encode()
         atomic_files.write_file(self.path / SUMMARY, text)
         hashes = {RESULT: hash_of_file(self.path / RESULT), SUMMARY: sha256(text)}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracker.engine.arrays import axis_labels, rows_of
 from tracker.runs.array_shapes import LEADING_AXES
+from tracker.runs.labelled_arrays import LabelledArray, LabelledArrays, labels_of
 from tracker.runs.manifest import FORMAT
 from tracker.runs.stored_world import world_variables
 
@@ -99,27 +100,27 @@ class Run:
 
         return measured_run(self.problem, self.arrays)
 
-    @cached_property
-    def dataset(self) -> xarray.Dataset:
-        """The results as an xarray dataset with the axes ``sampler``, ``trial``, ``time``, ``theta``."""
-        import xarray
-
+    @property
+    def labelled(self) -> LabelledArrays:
+        """The results with the names of axes and places, as they are written to ``result.nc``."""
         problem, layout = self.problem, self.problem.layout
         variables = {
-            row.stored_name: xarray.Variable(
+            row.stored_name: LabelledArray(
                 row.axes, self.arrays[row.name], {"units": row.unit, "long_name": row.long_name}
             )
             for row in rows_of(problem)
             if row.axes != (row.name,)  # the index of the trial is a coordinate
-        }
-        attributes = {"format": FORMAT, "cost_every": layout.cost_every, "first_look": layout.first_look}
-        dataset = xarray.Dataset(
-            {**variables, **world_variables(problem)},
-            coords=axis_labels(problem, self.arrays["trial"]),
-            attrs=attributes,
+        } | world_variables(problem)
+        return LabelledArrays(
+            {name: one.with_axes_first(LEADING_AXES) for name, one in variables.items()},
+            labels_of(axis_labels(problem, self.arrays["trial"])),
+            {"format": FORMAT, "cost_every": layout.cost_every, "first_look": layout.first_look},
         )
-        leading = [axis for axis in LEADING_AXES if axis in dataset.dims]
-        return dataset.transpose(*leading, ...)
+
+    @cached_property
+    def dataset(self) -> xarray.Dataset:
+        """The results as an xarray dataset with the axes ``sampler``, ``trial``, ``time``, ``theta``."""
+        return self.labelled.dataset()
 
     def to_arviz(self, sampler: str | None = None) -> xarray.DataTree:
         """Return the recorded steps as ArviZ wants them; see ``tracker.runs.csv_and_arviz.to_arviz``."""

@@ -259,7 +259,7 @@ def _carry_out(
         summary["failed"] = [shard._asdict() for shard in failed]
     result = Run(problem.scenario, summary, arrays, problem, directory.path if directory is not None else None)
     if directory is not None:
-        directory.finish(manifest, summary, result.dataset, rows_of(problem), failed)
+        directory.finish(manifest, summary, result.labelled, rows_of(problem), failed)
     return result
 
 

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tracker.runs.labelled_arrays import LabelledArray
 from tracker.scenario import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import xarray
 
     from tracker.array_types import Array
     from tracker.engine.problem import Problem
@@ -36,22 +35,19 @@ POINTS_OF_A_MODE = {  # several for each mode: axes, unit, meaning; nan where a 
 }
 
 
-def world_variables(problem: Problem) -> dict[str, xarray.Variable]:
+def world_variables(problem: Problem) -> dict[str, LabelledArray]:
     """Return what belongs to the world, as variables of the dataset."""
-    import xarray
-
     found = {
-        name: xarray.Variable(axes, _stacked([getattr(mode, name) for mode in problem.modes]), _about(unit, meaning))
+        name: LabelledArray(axes, _stacked([getattr(mode, name) for mode in problem.modes]), _about(unit, meaning))
         for name, (axes, unit, meaning) in POINTS_OF_A_MODE.items()
     }
     for name, (unit, meaning) in NUMBERS_OF_A_MODE.items():
-        found[name] = xarray.Variable(
-            "mode_from", [getattr(mode, name) for mode in problem.modes], _about(unit, meaning)
-        )
-    kinds = [getattr(mode, "cost", type(mode).__name__) for mode in problem.scenario.modes]
-    found["cost"] = xarray.Variable("mode_from", [str(kind) for kind in kinds], _about("1", "family of the cost"))
-    found["origin"] = xarray.Variable("theta", problem.origin, _about("theta", "point about which moments are taken"))
-    return found
+        numbers = np.array([getattr(mode, name) for mode in problem.modes], dtype=np.float64)
+        found[name] = LabelledArray(("mode_from",), numbers, _about(unit, meaning))
+    kinds = np.array([str(getattr(mode, "cost", type(mode).__name__)) for mode in problem.scenario.modes])
+    found["cost"] = LabelledArray(("mode_from",), kinds, _about("1", "family of the cost"))
+    about = _about("theta", "point about which moments are taken")
+    return found | {"origin": LabelledArray(("theta",), problem.origin, about)}
 
 
 def read_world(found: Any, scenario: Scenario) -> tuple[tuple[Mode, ...], Array]:

@@ -11,6 +11,7 @@ from tracker.regular_files import stands_there
 from tracker.runs import atomic_files
 from tracker.runs.file_names import POINTS, POINTS_TABLE, SWEEP_MANIFEST, SWEEP_RESULT, is_file_of_a_run
 from tracker.runs.lock_file import LOCK
+from tracker.runs.netcdf import write_arrays
 from tracker.runs.ownership import (
     files_found,
     manifest_in,
@@ -73,7 +74,7 @@ def finish(folder: Path, result: Sweep) -> None:
     for name in (SWEEP_RESULT, POINTS_TABLE):
         if stands_there(folder / name) and hash_of_file(folder / name) != before.get(name):
             put_aside(folder, folder / name)
-    atomic_files.write_with(folder / SWEEP_RESULT, lambda path: result.dataset.to_netcdf(path, engine="h5netcdf"))
+    write_arrays(folder / SWEEP_RESULT, result.labelled)
     points = [
         {
             "index": outcome.point.index,

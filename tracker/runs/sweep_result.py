@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tracker.metrics.estimates import trial_values
 from tracker.metrics.table import METRICS
 from tracker.runs.sweep_points import Axis, Point
-from tracker.runs.sweep_table import sweep_dataset
+from tracker.runs.sweep_table import sweep_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import xarray
 
     from tracker.array_types import Array
+    from tracker.runs.labelled_arrays import LabelledArrays
     from tracker.runs.run_result import Run
     from tracker.scenario import Scenario
 
@@ -49,10 +50,15 @@ class Sweep:
     outcomes: tuple[Outcome, ...]
     path: Path | None = None
 
+    @property
+    def labelled(self) -> LabelledArrays:
+        """All numbers of the summaries over the swept addresses and ``sampler``, as they are written to ``sweep.nc``."""
+        return sweep_table(self.scenario, self.axes, self.outcomes)
+
     @cached_property
     def dataset(self) -> xarray.Dataset:
-        """All numbers of the summaries over the swept addresses and ``sampler``."""
-        return sweep_dataset(self.scenario, self.axes, self.outcomes)
+        """The same as an xarray dataset."""
+        return self.labelled.dataset()
 
     @property
     def troubled(self) -> tuple[Outcome, ...]:

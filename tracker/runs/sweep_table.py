@@ -1,4 +1,4 @@
-"""Make one xarray dataset over the axes of a sweep from the summaries of its points."""
+"""Make one table of arrays over the axes of a sweep from the summaries of its points."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import numpy as np
 
 from tracker import __version__
 from tracker.metrics.table import METRICS
+from tracker.runs.labelled_arrays import LabelledArray, LabelledArrays, labels_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    import xarray
 
     from tracker.runs.sweep_points import Axis
     from tracker.runs.sweep_result import Outcome
@@ -48,21 +47,19 @@ def sweep_columns() -> Iterator[tuple[str, tuple[str, ...], str]]:
     yield "epsilon", ("epsilon",), "step of the sampler"
 
 
-def sweep_dataset(scenario: Scenario, axes: Sequence[Axis], outcomes: Sequence[Outcome]) -> xarray.Dataset:
+def sweep_table(scenario: Scenario, axes: Sequence[Axis], outcomes: Sequence[Outcome]) -> LabelledArrays:
     """Return all numbers over the swept addresses and ``sampler``; nan where a point failed or has no such sampler."""
-    import xarray
-
     shape = tuple(len(axis.values) for axis in axes)
     dimensions = tuple(axis.address for axis in axes)
     samplers = list(dict.fromkeys(row["name"] for outcome in outcomes for row in _rows(outcome)))
-    variables: dict[str, Any] = {}
+    variables: dict[str, LabelledArray] = {}
 
     for name, path, meaning in sweep_columns():
         values = np.full((*shape, len(samplers)), np.nan)
         for outcome in outcomes:
             for row in _rows(outcome):
                 values[(*outcome.point.place, samplers.index(row["name"]))] = _number(row, path)
-        variables[name] = ((*dimensions, "sampler"), values, {"long_name": meaning})
+        variables[name] = LabelledArray((*dimensions, "sampler"), values, {"long_name": meaning})
     alpha = np.full((*shape, 1), np.nan)
     state = np.full(shape, STATES.index("failed"), dtype=np.int8)
     for outcome in outcomes:
@@ -70,12 +67,12 @@ def sweep_dataset(scenario: Scenario, axes: Sequence[Axis], outcomes: Sequence[O
         alpha[outcome.point.place] = chain.alpha if chain is not None else np.nan
         state[outcome.point.place] = STATES.index(outcome.state)
     about = {"long_name": "alpha / epsilon: how fast the world is for the sampler"}
-    variables["ratio"] = ((*dimensions, "sampler"), alpha / variables["epsilon"][1], about)
+    variables["ratio"] = LabelledArray((*dimensions, "sampler"), alpha / variables["epsilon"].values, about)
     flags = {"flag_values": np.arange(len(STATES), dtype=np.int8), "flag_meanings": " ".join(STATES)}
-    variables["outcome"] = (dimensions, state, {"long_name": "how the point ended", **flags})
+    variables["outcome"] = LabelledArray(dimensions, state, {"long_name": "how the point ended", **flags})
     coordinates = {axis.address: _coordinate(axis) for axis in axes} | {"sampler": samplers}
     attributes = {"scenario": scenario.name, "scenario_sha256": scenario.sha256, "tracker": __version__}
-    return xarray.Dataset(variables, coords=coordinates, attrs=attributes)
+    return LabelledArrays(variables, labels_of(coordinates), attributes)
 
 
 def _coordinate(axis: Axis) -> Any:
