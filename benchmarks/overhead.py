@@ -21,7 +21,7 @@ import tracker
 
 SCENARIO = Path(__file__).resolve().parents[1] / "scenarios" / "example_a.toml"
 TINY = ("trials=2", "steps=10")
-BASELINES = ("baselines=[\"frozen\", \"oracle\"]",)
+BASELINES = ('baselines=["frozen", "oracle"]',)
 ROUNDS = 5
 
 

@@ -789,7 +789,7 @@ def test_status_of_a_run_in_every_state(broken_off: Path, expected: str, tmp_pat
     again = CliRunner().invoke(app, ["run", str(tmp_path / "x.toml"), "--out", str(path), "--resume"])
     assert (again.exit_code, again.stderr) == (0, f"{path}: complete already, nothing was left to compute\n")
     nowhere = CliRunner().invoke(app, ["status", str(tmp_path / "nowhere")])
-    assert (nowhere.exit_code, "no run" in nowhere.stderr) == (7, True)
+    assert (nowhere.exit_code, "not the directory of a run" in nowhere.stderr) == (7, True)
 
 
 @pytest.mark.parametrize("command", [("report",), ("export", "--csv", "x"), ("compare", ".")])

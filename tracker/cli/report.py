@@ -44,7 +44,7 @@ def report(
     from tracker.reports.run_page import write_figures
     from tracker.reports.sweep_page import write_sweep_figures
     from tracker.runs import Run, open_run, open_sweep
-    from tracker.runs.sweep_reading import is_sweep
+    from tracker.runs.file_names import is_sweep
 
     with read_from(folder):
         result = (open_sweep if is_sweep(folder) else open_run)(folder, plugins=plugins or (), code=code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -46,13 +46,18 @@ def status(
 
         tracker status reports/swapping-wells --verify
     """
-    from tracker.runs.run_status import status_of
-    from tracker.runs.sweep_reading import is_sweep
-    from tracker.runs.sweep_status import sweep_status_of
+    from tracker.runs.file_names import is_sweep
 
     found: Status | SweepStatus
     with read_from(folder):
-        found = (sweep_status_of if is_sweep(folder) else status_of)(folder, verify=verify)
+        if is_sweep(folder):  # each loads no more than it needs: whoever waits for a run asks often
+            from tracker.runs.sweep_status import sweep_status_of
+
+            found = sweep_status_of(folder, verify=verify)
+        else:
+            from tracker.runs.run_status import status_of
+
+            found = status_of(folder, verify=verify)
     if json:
         print_json(_plain(found))
     else:
@@ -73,12 +78,10 @@ def _plain(value: object) -> object:
 
 
 def _lines(status: Status | SweepStatus) -> Iterator[str]:
-    from tracker.runs.sweep_status import SweepStatus
-
     who = f" by {status.holder}" if status.holder is not None else ""
     part = getattr(status, "part_of_run", None)
     yield f"{status.name}{f', part {part}' if part else ''}: {status.state}{who}"
-    yield from _points(status) if isinstance(status, SweepStatus) else _shards(status)
+    yield from _points(cast("SweepStatus", status)) if hasattr(status, "points") else _shards(status)
     if status.damaged:
         yield f"put aside, and computed again: {counted(status.damaged, 'damaged file')}"
     if status.unusable and status.state != "complete":

@@ -36,8 +36,10 @@ def settled(scenario: Scenario, world: KnownWorld) -> tuple[Scenario, tuple[str,
         If the file lists one that does not apply.
     """
     parts = {key: getattr(scenario, key) for key in type(scenario).model_fields}
-    why_not = {name: offer.why_not(parts) or offer.why_not_here(world) for name, offer in BASELINES.items()}
-    if "baselines" in scenario.model_fields_set:
+    listed = "baselines" in scenario.model_fields_set
+    asked = {name: offer for name, offer in BASELINES.items() if not listed or name in scenario.baselines}
+    why_not = {name: offer.why_not(parts) or offer.why_not_here(world) for name, offer in asked.items()}
+    if listed:
         problems = [
             f"baselines[{index}]: {show(name)} does not apply: {why_not[name]}"
             for index, name in enumerate(scenario.baselines)

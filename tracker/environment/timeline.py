@@ -81,7 +81,9 @@ class Environment:
         self._since = np.full(paths, -1, dtype=np.int64)
         self._changes = np.zeros(paths, dtype=np.int64)
         self._edges = dwell_ages(plan)
-        self._visits: list[tuple[Integers, ...]] = []  # that ended, and are not counted yet
+        self._visits: list[
+            tuple[Integers, Integers, Integers, Booleans, Integers]
+        ] = []  # that ended, and are not counted yet
         self._counts: chain.DwellCounts | None = None
         self._drift = LandscapeDrift(plan.drift, seed, trials) if plan.drift is not None else None
         self._world: World | None = None

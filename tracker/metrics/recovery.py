@@ -12,13 +12,15 @@ Switches at which theta stands inside the new target already are no waits: they 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tracker.metrics.averages import CONFIDENCE, FEWEST_TRIALS
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tracker.array_types import Array, Integers
 
 
@@ -56,7 +58,7 @@ def survival(waits: Array) -> Array:
     return np.cumprod(1.0 - hazard, axis=-1)
 
 
-def waits_of_switches_out(waits: Integers, bins: Integers | None = None) -> Integers:
+def waits_of_switches_out(waits: NDArray[Any], bins: Integers | None = None) -> Integers:
     """Return the counts without the switches at which theta stood inside already: a wait of 0 has a bin of its own.
 
     With ``bins`` only these are copied, in increasing order.
@@ -109,8 +111,8 @@ def recovery(waits: Integers, edges: Integers) -> tuple[Waits, list[Waits]]:
     medians, ends = np.full(modes + 1, np.nan), np.full((modes + 1, 2), np.nan)
     if used.size:
         medians = median_of(_curves(rest[:, used].astype(float)), first, width)
-        met = counted.any(axis=(2, 3))
-        trials = np.append(met.sum(axis=0), met.any(axis=1).sum())
+        met = np.any(counted, axis=(2, 3))
+        trials = np.append(met.sum(axis=0), np.any(met, axis=1).sum())
         if trials[-1] >= FEWEST_TRIALS:
             ends = _ends(counted, first, width, trials)
     found = [

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracker.advice.theory_of_run import theory_of
 from tracker.baseline_names import BASELINES
 from tracker.engine.bins import AGE_BITS, bin_edges
 from tracker.formatting import counted, listed
@@ -166,6 +165,10 @@ class View:
     @cached_property
     def theory(self) -> dict[str, Any]:
         """What theory says for the page, as it was solved before: rungs, split, stability, regime, escape, advice."""
+        from tracker.advice.theory_of_run import (
+            theory_of,  # here: the terminal's verdict needs no theory, nor scipy's solvers
+        )
+
         return theory_of(self.run)
 
     # --- metrics

@@ -77,12 +77,3 @@ def shards_taken_over(
         for index, trials in enumerate(shards_of(manifest))
         if trials.stop <= earlier.trials
     }
-
-
-def is_kept(path: Path, manifest: Manifest, *, verify: bool) -> bool:
-    """Tell whether the earlier result is there, under either name; with ``verify``, whether it is whole."""
-    if manifest.earlier is None:
-        return False
-    sha256 = manifest.earlier.result_sha256
-    places = [path / name for name in (EARLIER, RESULT) if is_regular(path / name)]
-    return any(hash_of_file(place) == sha256 for place in places) if verify else bool(places)

@@ -7,11 +7,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tracker.engine.ledger import AWAITED, DIVERGED, WAITING
-from tracker.engine.simulate import Snapshot
 from tracker.regular_files import open_regular, read_regular
 from tracker.runs import atomic_files
-from tracker.runs.array_shapes import shapes_in
 from tracker.runs.file_names import shard_name
 from tracker.runs.npz import first_array, most_bytes, pack_arrays, unpack_arrays
 
@@ -20,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tracker.engine.simulate import Snapshot
     from tracker.runs.array_shapes import Shapes
 
 SECONDS_BETWEEN_SNAPSHOTS = 30.0  # of computing
@@ -63,7 +61,7 @@ class Checkpoint:
 
     def load(self, empty: Snapshot) -> Snapshot | None:
         """Return the last snapshot if it is whole, of this shard, and shaped as ``empty``."""
-        expected = shapes_in(_named(empty))
+        expected = _shapes(empty)
         try:
             data = read_regular(self._path, DIGEST_SIZE + most_bytes(expected))
         except OSError:
@@ -92,13 +90,13 @@ def encode(snapshot: Snapshot, identity: str) -> bytes:
 
 def decode(data: bytes, identity: str, empty: Snapshot, steps: int = MOST_STEPS) -> Snapshot | None:
     """Return the snapshot, or None if a byte was changed, it belongs elsewhere, or holds what no snapshot can."""
-    arrays = decode_arrays(data, identity, shapes_in(_named(empty)), steps)
+    arrays = decode_arrays(data, identity, _shapes(empty), steps)
     if arrays is None:
         return None
     ledgers = tuple(
         type(ledger)(*(arrays[f"{n}.{name}"] for name in ledger._fields)) for n, ledger in enumerate(empty.ledgers)
     )
-    return Snapshot(arrays["reached"], arrays["seconds"], ledgers)
+    return empty._replace(reached=arrays["reached"], seconds=arrays["seconds"], ledgers=ledgers)
 
 
 def decode_arrays(data: bytes, identity: str, expected: Shapes, steps: int) -> dict[str, NDArray[Any]] | None:
@@ -115,6 +113,12 @@ def decode_arrays(data: bytes, identity: str, expected: Shapes, steps: int) -> d
 
 def _can_be(arrays: Mapping[str, NDArray[Any]], steps: int) -> bool:
     """Tell whether all numbers that places are counted by lie where they can: the compiled loop trusts them."""
+    from tracker.engine.ledger import (  # here: who asks how far a run is need not load the engine
+        AWAITED,
+        DIVERGED,
+        WAITING,
+    )
+
     if not _is_reached(arrays["reached"], steps) or not (arrays["seconds"] >= 0).all():
         return False
     for n, reached in enumerate(arrays["reached"].tolist()):
@@ -157,6 +161,12 @@ def steps_held(place: Place, *, verify: bool) -> float | None:
     except (OSError, ValueError):
         return None
     return float(reached.mean()) if reached.size and _is_reached(reached, place.steps) else None
+
+
+def _shapes(empty: Snapshot) -> Shapes:
+    from tracker.runs.array_shapes import shapes_in
+
+    return shapes_in(_named(empty))
 
 
 def _named(snapshot: Snapshot) -> dict[str, NDArray[Any]]:

@@ -7,6 +7,7 @@ import re
 import stat
 from typing import TYPE_CHECKING
 
+from tracker.regular_files import is_regular
 from tracker.runs.lock_file import LOCK
 from tracker.runs.manifest import SCENARIO
 from tracker.runs.run_errors import CorruptRun
@@ -35,6 +36,11 @@ _SHARD = re.compile(r"(\d{6})\.npz", re.ASCII)
 def is_file_of_a_run(name: str) -> bool:
     """Tell whether a run or a sweep writes a file of that name beside its manifest."""
     return name in RUN_FILES | SWEEP_FILES or _DATA_FILE.fullmatch(name) is not None
+
+
+def is_sweep(path: Path) -> bool:
+    """Tell whether a sweep was begun in the directory ``path``."""
+    return is_regular(path / SWEEP_MANIFEST)
 
 
 def shard_name(index: int) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from tracker.engine.arrays import ARRAYS
 from tracker.regular_files import is_own_folder, is_regular, open_regular, read_regular, stands_there
 from tracker.runs import atomic_files
 from tracker.runs.checkpoints import is_whole, place_of
@@ -234,6 +233,8 @@ def _in_shards(folder: Path, manifest: Manifest, journal: Journal | None) -> Ite
 
 def is_shard(file: Path) -> bool:
     """Tell whether ``file`` holds the arrays of a shard: it was written, but its writer killed before the journal said so."""
+    from tracker.engine.arrays import ARRAYS  # here, because who asks how far a run is need not load the engine
+
     return array_names(file) >= set(ARRAYS)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tracker.regular_files import is_own_folder, is_regular, stands_there
-from tracker.runs.added_trials import is_kept
 from tracker.runs.checkpoints import place_of, steps_held
 from tracker.runs.file_names import CHECKPOINTS, EARLIER, RESULT, SHARDS, SUMMARY, shard_name
 from tracker.runs.manifest import shards_of, trials_of
@@ -82,6 +81,15 @@ def _under_way(path: Path, manifest: Manifest, verify: bool) -> ResumePreview:
         unusable.append(EARLIER)
     part = (trials + steps / manifest.steps) / len(trials_of(manifest))
     return ResumePreview(trials, kept, part, tuple(unusable), verify)
+
+
+def is_kept(path: Path, manifest: Manifest, *, verify: bool) -> bool:
+    """Tell whether the result that trials are added to is there, under either name; with ``verify``, whether it is whole."""
+    if manifest.earlier is None:
+        return False
+    sha256 = manifest.earlier.result_sha256
+    places = [path / name for name in (EARLIER, RESULT) if is_regular(path / name)]
+    return any(hash_of_file(place) == sha256 for place in places) if verify else bool(places)
 
 
 def _is_whole(file: Path, sha256: str, verify: bool) -> bool:

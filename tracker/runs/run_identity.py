@@ -9,7 +9,6 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from tracker import __version__
-from tracker.engine.simulate import source_fingerprint
 from tracker.regular_files import open_regular
 from tracker.runs.manifest import SCENARIO, Manifest
 from tracker.runs.run_errors import CorruptRun
@@ -31,6 +30,13 @@ def data_files(scenario: Scenario) -> Mapping[str, Content]:
     """Return the data files that the scenario names, which belong beside it."""
     files: Mapping[str, Content] = getattr(scenario, "files", {})
     return files
+
+
+def source_fingerprint() -> str:
+    """Return the hash of the sources that results depend on."""
+    from tracker.engine import simulate  # here, because who asks how far a run is need not load the engine
+
+    return simulate.source_fingerprint()
 
 
 def versions(plugins: Iterable[str] = ()) -> dict[str, str]:
@@ -69,6 +75,11 @@ def manifest_of(
         part=part,
         earlier=earlier,
     )
+
+
+def manifest_in_memory(scenario: Scenario, shard_size: int, part: Part | None = None) -> Manifest:
+    """Return how a run that leaves no files is cut; nobody will ask for its identity."""
+    return Manifest(scenario.name, scenario.seed, scenario.trials, scenario.steps, "", {}, "", shard_size, part=part)
 
 
 def resumed_manifest(scenario: Scenario, old: Manifest, part: Part | None = None) -> Manifest:

@@ -25,7 +25,7 @@ from tracker.runs.manifest import Part, shards_of, trials_of
 from tracker.runs.progress_bars import progress_of
 from tracker.runs.run_directory import RunDirectory
 from tracker.runs.run_errors import FewerTrials, NothingComputed, RunExists
-from tracker.runs.run_identity import manifest_of, resumed_manifest
+from tracker.runs.run_identity import manifest_in_memory, manifest_of, resumed_manifest
 from tracker.runs.run_reading import open_run, open_run_or_part, scenario_to_resume
 from tracker.runs.run_result import Run
 from tracker.runs.shard_schedule import ShardSchedule
@@ -151,7 +151,9 @@ def _run(
 ) -> Run:
     if out is None:
         problem = _ready(scenario, how)
-        return _carry_out(problem, manifest_of(scenario, _size(problem, shard_size, share), share), None, {}, how)
+        return _carry_out(
+            problem, manifest_in_memory(scenario, _size(problem, shard_size, share), share), None, {}, how
+        )
     directory = RunDirectory(out, how.notice)
     directory.refuse_if_taken(replace=replace, resume=resume or add_trials)
     old = directory.manifest() if resume or add_trials else None

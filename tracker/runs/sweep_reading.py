@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tracker.regular_files import is_own_folder, is_regular, read_regular
+from tracker.regular_files import is_own_folder, read_regular
 from tracker.runs.file_names import POINTS, POINTS_TABLE, SWEEP_MANIFEST, SWEEP_RESULT
 from tracker.runs.manifest import SCENARIO
 from tracker.runs.ownership import read_manifest
@@ -26,11 +26,6 @@ if TYPE_CHECKING:
 
 
 LARGEST_TABLE = 100_000_000  # bytes
-
-
-def is_sweep(path: Path) -> bool:
-    """Tell whether a sweep was begun in the directory ``path``."""
-    return is_regular(path / SWEEP_MANIFEST)
 
 
 def open_sweep(

@@ -17,12 +17,13 @@ from tracker.scenario.complaints import ScenarioError, place_of, show
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tracker.array_types import Array
+    from tracker.array_types import Array, Booleans
     from tracker.samplers.base import SamplerKeys
     from tracker.scenario.model import Scenario
 
 
 SAME_PLACE = 1e-6  # minimisers of two modes nearer than this, relative to their size, are one point
+MOST_DIFFERENCES = 4_000_000  # of coordinates of places, at a time
 
 
 class Mode(NamedTuple):
@@ -122,7 +123,7 @@ def _distances(points: Array, others: Array) -> Array:
     return np.asarray(np.linalg.norm(points[:, np.newaxis] - others, axis=2))
 
 
-def _are_among(points: Array, others: Array) -> Array:
+def _are_among(points: Array, others: Array) -> Booleans:
     """Tell of each of ``points`` whether it is one of ``others``."""
     return np.asarray(_distances(points, others).min(axis=1) <= SAME_PLACE * (1.0 + np.abs(points).max(axis=1)))
 
@@ -165,14 +166,16 @@ def default_radius(cost: Any, points: list[Array]) -> float:
 
     Modes that share a minimiser say nothing about how near is near; nan if all do, or there is one mode.
     """
-    places = [np.array([measured(cost, point) for point in minimisers]) for minimisers in points]
-    before, smallest = places[0], np.inf
-    for here in places[1:]:
-        for a in here:
-            distances = np.linalg.norm(twins(cost, a)[:, np.newaxis] - before, axis=2).min(axis=0)
-            apart = distances[distances > SAME_PLACE * (1.0 + float(np.abs(a).max()))]
-            smallest = min(smallest, float(apart.min(initial=np.inf)))
-        before = np.concatenate([before, here])
+    places = np.array([measured(cost, point) for minimisers in points for point in minimisers])
+    mode = np.repeat(np.arange(len(points)), [len(minimisers) for minimisers in points])
+    around = np.array([twins(cost, place) for place in places])
+    same, smallest = SAME_PLACE * (1.0 + np.abs(places).max(axis=1)), np.inf
+    at_once = max(1, MOST_DIFFERENCES // (around[0].size * len(places)))
+    for start in range(0, len(places), at_once):
+        part = slice(start, start + at_once)
+        distances = np.linalg.norm(around[part, :, np.newaxis] - places, axis=3).min(axis=1)
+        apart = distances[(distances > same[part, np.newaxis]) & (mode < mode[part, np.newaxis])]
+        smallest = min(smallest, float(apart.min(initial=np.inf)))
     return smallest / 4 if np.isfinite(smallest) else float("nan")
 
 

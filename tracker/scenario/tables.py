@@ -21,7 +21,7 @@ from tracker.samplers.baselines import baselines_that_apply
 from tracker.scenario.complaints import ScenarioError, say_unknown, show
 from tracker.scenario.drift_keys import Drift
 
-MOST_TABLES = 100
+MOST_TABLES = 200  # modes, samplers, claims
 MOST_TRIALS = 10**9
 MOST_STAGES = 1000  # of a stay
 
