@@ -202,7 +202,8 @@ def _caption(view: View, shown: list[str], lines: list[Line], split: Mapping[str
         )
     for line in lines:
         if line.exact:
-            times = f", {number(error / line.error)} times less" if line.error > 0.0 and error > line.error else ""
+            told = heat is not None and error > line.error > 0.0  # a point and a spread are not set against each other
+            times = f", {number(error / line.error)} times less" if told else ""
             what = (
                 "no algorithm that sees one gradient a step has less"
                 if line.bound
