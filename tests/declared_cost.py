@@ -18,10 +18,10 @@ from tracker.costs.base import (
     known_minimisers,
     observation_size,
     observe,
-    observe_noise,
     value,
 )
 from tracker.costs.facts import additive_noise, constant_curvature
+from tracker.costs.gaussian_noise import observe_noise
 from tracker.keys import Positive, Vector
 
 

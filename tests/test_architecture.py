@@ -68,8 +68,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": {"advice", "limits", "runs", "scenario", "costs", "samplers", "metrics", "convergence", "reports", "__version__"},
 }  # fmt: skip
 # What studies/ may use beside ``tracker`` and its public modules: how numbers are measured, written and shown. No
-# simulation, no storage, no kernels: what a study needs to know of a run, the run itself tells.
-STUDIES_MAY_IMPORT = {"metrics", "reports", "autocorrelation", "formatting", "array_types"}
+# simulation, no storage: what a study needs to know of a run, the run itself tells. And what a cost of one's own is made of.
+STUDIES_MAY_IMPORT = {
+    "metrics", "reports", "autocorrelation", "formatting", "array_types", "compiled.helper", "costs.base", "costs.foretold", "streams",
+}  # fmt: skip
 PUBLIC_MODULES = {"chain", "limits", "references", "skew"}
 # Rooms below that reach a room above as a user does: ``import tracker`` inside a function, and a public name of it.
 AS_A_USER = {"runs": {"reports"}, "scenario": {"reports"}}
@@ -168,8 +170,9 @@ def not_for_studies(found: list[Import]) -> list[str]:
     """The lines of a study that import more than it may: of public modules the public names only."""
     lines = []
     for name, line, _, _ in found:
-        room, _, rest = name.removeprefix("tracker").removeprefix(".").partition(".")
-        if not within(name, "tracker") or room in {"", *STUDIES_MAY_IMPORT}:
+        target = name.removeprefix("tracker").removeprefix(".")
+        room, _, rest = target.partition(".")
+        if not within(name, "tracker") or not target or any(within(target, place) for place in STUDIES_MAY_IMPORT):
             continue
         known = import_module("tracker").__all__
         public = room in PUBLIC_MODULES and (not rest or rest in import_module(f"tracker.{room}").__all__)
@@ -304,6 +307,7 @@ FOR_ANY = {
         "csv_rows",
         "derivative_checks",
         "foretold",
+        "gaussian_noise",
         "stored_draws",
         "work_account",
     },

@@ -14,8 +14,9 @@ from right_costs import RIGHT
 from worlds import shipped
 
 import tracker
-from tracker.costs.base import expected, gradient, hessian, observation_size, observe, value
+from tracker.costs.base import expected, expected_gradient, gradient, hessian, observation_size, observe, value
 from tracker.costs.derivative_checks import WrongCost, check_cost
+from tracker.scenario import build_modes
 from tracker.scenario.own_checks import check_at_start
 from tracker.streams import draw_index
 
@@ -143,6 +144,31 @@ def test_a_run_is_refused_before_its_first_step_and_checks_can_be_turned_off() -
         tracker.run(world(cost, 3))
     with pytest.raises(tracker.ScenarioError, match="expected"):
         tracker.run(world(WRONG["no expected"][0], 9))
+
+
+def test_the_gradient_of_an_expected_cost_is_that_of_expected_and_not_the_one_at_z_0() -> None:
+    """Least squares on pairs: at z = 0 the gradient is 0 everywhere; and a network, against the mean over its rows."""
+    (mode,) = build_modes(world(right_costs.Lms(1.5), 1))
+    np.testing.assert_allclose(mode.minimisers, [[1.5]], rtol=1e-9)
+    assert mode.relaxation == pytest.approx(1.0, rel=1e-6)
+    cost, theta = right_costs.Network(), np.linspace(-0.7, 0.9, 9)
+    rows, one, found = [], np.empty(9), np.empty(9)
+    for i in range(len(right_costs.X)):
+        gradient(cost, theta, np.array([float(i)]), one)
+        rows.append(one.copy())
+    expected_gradient(cost, theta, found)
+    np.testing.assert_allclose(found, np.mean(rows, axis=0), atol=1e-10)
+    gradient(cost, theta, np.zeros(1), one)
+    assert np.abs(one - found).max() > 0.01  # control: that of the first row is another
+
+
+def test_an_expected_gradient_of_ones_own_is_used_and_checked() -> None:
+    right, wrong = (changed(right_costs.Lms) for _ in range(2))
+    expected_gradient.register(type(right))(lambda c, th, out: out.__setitem__(0, th[0] - c.truth))
+    expected_gradient.register(type(wrong))(lambda c, th, out: out.__setitem__(0, 2 * (th[0] - c.truth)))
+    check_cost(right, points(1), thorough=True)
+    with pytest.raises(WrongCost, match=r"expected_gradient: .* differences of expected give"):
+        check_cost(wrong, points(1), thorough=True)
 
 
 class Rows(NamedTuple):

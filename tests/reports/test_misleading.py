@@ -147,3 +147,17 @@ def test_m9_one_name_one_number(stuck: View) -> None:
     text = page(stuck.run, other, compare(stuck.run, other))
     assert "median wait" not in text
     assert "mean wait for the target" in text
+
+
+def test_an_outage_is_drawn_and_told() -> None:
+    outage = {"interventions": [{"kind": "outage", "at": 20, "steps": 15}]}
+    drawn, plain = (one_trial.exhibit(View(interpreted(bowls(**changes)))) for changes in (outage, {}))
+    hatched = [
+        [part for ax in one.figure.axes for part in ax.collections if part.get_hatch()]  # type: ignore[union-attr]
+        for one in (drawn, plain)
+    ]
+    assert [len(parts) for parts in hatched] == [1, 0]
+    box = hatched[0][0].get_paths()[0].get_extents()
+    assert (box.x0, box.x1) == (20, 35)
+    assert "Hatched: an outage" in drawn.caption  # type: ignore[union-attr]
+    assert "Hatched" not in plain.caption  # type: ignore[union-attr]

@@ -16,6 +16,9 @@ from typer.testing import CliRunner
 import tracker
 from tracker.cli import app
 from tracker.engine.simulate import prepare
+from tracker.reports.exhibit import Listing
+from tracker.reports.exhibits import provenance
+from tracker.reports.run_view import View
 from tracker.runs import RunDiffers, workers
 from tracker.scenario.code_file import read_code
 from tracker.scenario.plugins import PluginError
@@ -106,7 +109,9 @@ def test_a_run_with_code_goes_through_every_command(world: Path) -> None:
     ):
         told = call(*words)
         assert told.exit_code == 0, told.output
-    assert "What becomes of step?" in (world / "page.html").read_text()
+    page = (world / "page.html").read_text()
+    assert "What becomes of step?" in page
+    assert "tracker run rippled.toml --code mine.py" in page
     assert "tuned_step" in (world / "csv/traces.csv").read_text().splitlines()[0]
 
 
@@ -213,6 +218,10 @@ def test_a_script_of_own_kinds_opens_in_a_shell_with_code(world: Path) -> None:
         samplers={"mine": own_world.Sghmc(0.05, 2.0)},
     )
     run = tracker.run(named, "scripted", 1)
+    way = provenance.section(View(run)).items[1]
+    assert isinstance(way, Listing)
+    assert "Ripple and Sghmc are code of a script: run that again" in way.title
+    assert way.text.endswith("--code FILE.py")
     told = call("export", "scripted", "--csv", "csv")
     assert (told.exit_code, "--code FILE.py" in told.stderr) == (7, True)
     (world / "named.py").write_text(CODE + 'costs = {"Ripple": Ripple}\nsamplers = {"Sghmc": Sghmc}\n')

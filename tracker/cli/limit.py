@@ -164,6 +164,8 @@ def print_verdict(verdict: Verdict) -> None:
     """Print what was found, for people."""
     screen = console()
     screen.print(Text(f"{verdict.scenario}, {verdict.sampler}"))
+    for line in verdict.statements:  # what was found comes first, the numbers that it rests on below
+        screen.print(Text(line))
     first, last = verdict.epsilons[0], verdict.epsilons[-1]
     head = ("", "limit", f"at {first:.4g}", f"at {last:.4g}", "its error", "slope", "exact slope")
     print_table(screen, head, [_row(observable) for observable in verdict.observables])
@@ -175,8 +177,6 @@ def print_verdict(verdict: Verdict) -> None:
     if verdict.residuals:
         columns = (f"single steps, epsilon = {first:.4g}", "z", "verdict")
         print_table(screen, columns, [_residual(each) for each in verdict.residuals])
-    for line in verdict.statements:
-        screen.print(Text(line))
     for note in verdict.notes:
         screen.print(Text(f"note: {note}"))
 

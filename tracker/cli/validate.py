@@ -58,7 +58,7 @@ def validate(
 
 def _validate(scenario: Scenario, limits: ResourceLimits, json: bool) -> None:
     from tracker.runs.absent_baselines import absent_baselines
-    from tracker.runs.forecast import refusals
+    from tracker.runs.forecast import refusals, seconds_to_compile
     from tracker.scenario import stability_limits, warnings
     from tracker.scenario.builders import build_modes
     from tracker.scenario.own_checks import check_at_minimisers, check_at_start
@@ -78,7 +78,7 @@ def _validate(scenario: Scenario, limits: ResourceLimits, json: bool) -> None:
         of_points = warnings_of(points)
         new = [[line for line in own if line not in cautions] for own in of_points]
         cost = sweep_cost(points)
-        facts |= {"points": len(points), "predicted": cost._asdict()}
+        facts |= {"points": len(points), "predicted": {**cost._asdict(), "compiling": seconds_to_compile(scenario)}}
         facts["point_warnings"] = [
             {"index": point.index, "settings": dict(point.settings), "warnings": own}
             for point, own in zip(points, new, strict=True)
@@ -121,7 +121,7 @@ def relatives(scenario: Scenario) -> Callable[[str], float | None]:
 
 def findings(scenario: Any, modes: Sequence[Any], stable: Sequence[Any]) -> dict[str, Any]:
     """Return what can be said of a valid scenario before it runs."""
-    from tracker.runs.forecast import predicted_cost
+    from tracker.runs.forecast import predicted_cost, seconds_to_compile
     from tracker.scenario import regimes, switched_systems
 
     relative, switched = relatives(scenario), switched_systems(scenario)
@@ -146,7 +146,7 @@ def findings(scenario: Any, modes: Sequence[Any], stable: Sequence[Any]) -> dict
         ],
         "effective_steps": {keys.name: keys.effective_step for keys in scenario.samplers},
         "switched": [row._asdict() for row in switched],
-        "predicted": predicted_cost(scenario)._asdict(),
+        "predicted": {**predicted_cost(scenario)._asdict(), "compiling": seconds_to_compile(scenario)},
     }
 
 
@@ -195,7 +195,8 @@ def _print(facts: Mapping[str, Any]) -> None:
         screen.print(Text(line))
     screen.print(
         Text(
-            f"{_what(facts)}: {whole(cost['steps'])} steps, {duration(cost['seconds'])} or so on one core, "
+            f"{_what(facts)}: {whole(cost['steps'])} steps, {duration(cost['seconds'])} or so on one core (and at most "
+            f"{duration(cost['compiling'])} the first time, to compile), "
             f"{show_bytes(cost['memory'])} of memory, {show_bytes(cost['disk'])} on disk ({show_bytes(cost['disk_running'])} while it runs)"
         )
     )

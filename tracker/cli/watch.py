@@ -103,7 +103,7 @@ def look(seen: Finished) -> tuple[RenderableType, str]:
     seen.look()
     rows = seen.rows()
     parts: list[RenderableType] = [Text(line) for line in _lines(status)]
-    return Group(*parts, *([_table(rows)] if rows else [Text("no trial is finished yet")])), status.state
+    return Group(*parts, *([_table(rows, seen.title)] if rows else [Text("no trial is finished yet")])), status.state
 
 
 def _of_complete(seen: Finished, status: Status) -> RenderableType:
@@ -112,12 +112,10 @@ def _of_complete(seen: Finished, status: Status) -> RenderableType:
     from tracker.runs.run_reading import open_run_or_part
 
     summary = open_run_or_part(seen.path, None, seen.plugins, seen.code).summary
-    rows = [
-        (row["name"], plus_minus(row["tracking_error"]["mean"], row["tracking_error"]["stderr"]), str(row["diverged"]))
-        for row in summary["samplers"]
-    ]
+    told = [(row["name"], row[seen.judged], str(row["diverged"])) for row in summary["samplers"]]
+    rows = [(name, plus_minus(error["mean"], error["stderr"]), lost) for name, error, lost in told]
     words = f"{status.name}: complete, {counted(status.trials, 'trial')}; tracker report {seen.path} writes its page"
-    return Group(Text(words), table(("sampler", "tracking error", "diverged"), rows))
+    return Group(Text(words), table(("sampler", seen.title, "diverged"), rows))
 
 
 def _lines(status: Status) -> list[str]:
@@ -133,9 +131,9 @@ def _lines(status: Status) -> list[str]:
     return lines
 
 
-def _table(rows: list[ErrorSoFar]) -> RenderableType:
+def _table(rows: list[ErrorSoFar], title: str) -> RenderableType:
     cells = [
         (row.sampler, number(row.mean), f"{number(row.low)} to {number(row.high)}", str(row.trials), str(row.diverged))
         for row in rows
     ]
-    return table(("so far", "tracking error", "95 % interval", "trials", "diverged"), cells)
+    return table(("so far", title, "95 % interval", "trials", "diverged"), cells)

@@ -33,6 +33,7 @@ class GenericFunction(Generic[P, R]):
         self.__qualname__ = declaration.__qualname__
         self.__signature__ = inspect.signature(declaration)
         self._implementations: dict[type, Callable[..., R]] = {}
+        self._where_own: list[tuple[GenericFunction[Any, Any], Callable[..., R]]] = []
         self._compiled_for: set[type] = set()
         with_numba(self._compile)
         _generics.append(self)
@@ -66,13 +67,30 @@ class GenericFunction(Generic[P, R]):
 
         return add
 
+    def where_own(self, other: GenericFunction[Any, Any]) -> Callable[[Callable[..., R]], Callable[..., R]]:
+        """Return a decorator: the function serves, before the default, each type that has ``other`` of its own and not this."""
+
+        def add(implementation: Callable[..., R]) -> Callable[..., R]:
+            self._where_own.append((other, implementation))
+            return implementation
+
+        return add
+
     def implementation(self, kind: type) -> Callable[..., R]:
         """Return the function that serves ``kind``."""
         for base in kind.__mro__:
+            if base is object:
+                for other, implementation in self._where_own:
+                    if other.has_own(kind):
+                        return implementation
             if base in self._implementations:
                 return self._implementations[base]
         message = f"{self.__name__} is not defined for {kind.__name__}: add it with @{self.__name__}.register"
         raise TypeError(message)
+
+    def has_own(self, kind: type) -> bool:
+        """Tell whether ``kind`` has an implementation that is not the default."""
+        return any(base in self._implementations for base in kind.__mro__ if base is not object)
 
     def defined_for(self, kind: type) -> bool:
         """Tell whether ``kind`` has an implementation."""

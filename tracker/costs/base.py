@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 import numpy as np
 from pydantic import Field, ValidationInfo, model_validator
 
-from tracker.compiled import generic, generic_with_default, helper
+from tracker.compiled import generic, generic_with_default
 from tracker.costs.matrix_keys import SymmetricMatrix, matrix_of
 from tracker.keys import DottedName, Keys, Positive, named_by_kind
-from tracker.streams import draw_normals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,6 +87,22 @@ def expected_gradient(cost: Any, theta: Array, out: Array) -> None:
     gradient(cost, theta, np.zeros(max(1, observation_size(cost))), out)
 
 
+@expected_gradient.where_own(expected)
+def _by_differences(cost: Any, theta: Array, out: Array) -> None:
+    """Where C was written down, and its gradient not: z = 0 need not give it. Central differences of order 4."""
+    point = theta.copy()
+    for d in range(theta.size):
+        h = 1e-3 * (1.0 + abs(theta[d]))
+        slope = 0.0
+        for far, weight in ((1.0, 8.0), (2.0, -1.0)):
+            point[d] = theta[d] + far * h
+            slope += weight * expected(cost, point)
+            point[d] = theta[d] - far * h
+            slope -= weight * expected(cost, point)
+        point[d] = theta[d]
+        out[d] = slope / (12.0 * h)
+
+
 @generic_with_default
 def correct(cost: Any, theta: Array) -> float:
     """Return the share of the labels that theta gets right, a tie being half right; 0 where there are none."""
@@ -153,41 +168,6 @@ def search_region(cost: Any, start: Array) -> tuple[Array, Array]:
     return start, 3.0 * np.maximum(1.0, np.abs(start))
 
 
-# --- additive gradient noise: c(theta, z) = C(theta) + z'theta, z ~ N(0, factor factor')
-
-
-def noise_factor(covariance: Array) -> Array:
-    """Return F, shape (N, rank), with F F' = covariance; rank normals are drawn a step, none for a zero covariance.
-
-    Cholesky's factor where the covariance is positive definite, else by eigenvectors.
-    """
-    try:
-        return np.ascontiguousarray(np.linalg.cholesky(covariance), dtype=np.float64)
-    except np.linalg.LinAlgError:
-        eigenvalues, vectors = np.linalg.eigh(covariance)
-        keep = eigenvalues > 1e-14 * max(float(eigenvalues[-1]), 0.0)
-        return np.ascontiguousarray(vectors[:, keep] * np.sqrt(eigenvalues[keep]))
-
-
-@helper
-def observe_noise(factor: Array, count: int, stream: Words, out: Array) -> None:
-    """Write ``count`` draws of z = factor n, n standard normal, to the rows of ``out``."""
-    size, rank = factor.shape
-    n = np.empty(count * rank)
-    draw_normals(stream, n)
-    if size == 1 < rank:  # the diagonal of a factor that has nothing beside it
-        for i in range(count):
-            for d in range(rank):
-                out[i, d] = factor[0, d] * n[i * rank + d]
-        return
-    for i in range(count):
-        for d in range(size):
-            z = 0.0
-            for c in range(rank):
-                z += factor[d, c] * n[i * rank + c]
-            out[i, d] = z
-
-
 # --- what a scenario file says of a mode
 
 
@@ -244,6 +224,11 @@ class CostKeys(Keys):
     def rows_order(self) -> str:
         """In which order stored rows are seen: "random", "in-order" or "shuffle"; "random" where there are none."""
         return "random"
+
+    @property
+    def no_distance(self) -> str:
+        """Why the distance to a minimiser says nothing of how good theta is; empty where it does."""
+        return ""
 
     @property
     def predicts(self) -> bool:

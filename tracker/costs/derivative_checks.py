@@ -23,6 +23,7 @@ import numpy as np
 
 from tracker.costs.base import (
     expected,
+    expected_gradient,
     gradient,
     has_hessian,
     hessian,
@@ -71,14 +72,16 @@ def check_cost(cost: Any, points: list[Array], *, thorough: bool) -> None:
                 _check_hessian(cost, theta, z[0])
         if thorough and observation_size(cost):
             _check_expected(cost, points[:2], z)
+        if thorough and expected_gradient.has_own(type(cost)):
+            _check_expected_gradient(cost, points[0])
 
 
 def _lacks_expected(cost: Any) -> str:
     """Return why C is not known: z is drawn, nobody says what its mean costs, and z = 0 need not give it."""
     kind = type(cost)
-    if observation_size(cost) == 0 or expected.implementation(kind) is not expected.implementation(object):
+    if observation_size(cost) == 0 or expected.has_own(kind):
         return ""
-    if additive_noise.implementation(kind) is not additive_noise.implementation(object):
+    if additive_noise.has_own(kind):
         return ""  # c(theta, z) = C(theta) + z'theta: z = 0 gives C
     return (
         f"{kind.__name__} observes z, and nothing says what C(theta) = E c(theta, z) is. Register it (@expected.register({kind.__name__})), "
@@ -204,6 +207,17 @@ def _check_expected(cost: Any, points: list[Array], z: Array) -> None:
                 "expected",
                 f"{what}: it gives {claim:.6g}, the mean of value over {len(values)} draws of z is {mean:.6g}",
             )
+
+
+def _check_expected_gradient(cost: Any, theta: Array) -> None:
+    g, v = np.full(theta.size, np.nan), _direction(theta.size)
+    expected_gradient(cost, np.ascontiguousarray(theta), g)
+    found = _slopes(
+        lambda h: float(expected(cost, np.ascontiguousarray(theta + h * v))), 1.0 + float(np.abs(theta).max())
+    )
+    if np.isfinite(found).all() and not _agree(float(g @ v), *found):
+        text = f"at theta = {_show(theta)}: its slope along {_show(v)} is {float(g @ v):.6g}, differences of expected give {found[0]:.6g}"
+        raise WrongCost("expected_gradient", text)
 
 
 def _means(points: list[Array], seen: list[Array], told: list[float]) -> Iterator[tuple[str, Array, float]]:

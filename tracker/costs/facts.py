@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker.compiled import generic_with_default
-from tracker.costs.base import expected, known_minimisers, noise_factor, observation_size
+from tracker.costs.base import expected, known_minimisers, observation_size
+from tracker.costs.gaussian_noise import noise_factor
 
 if TYPE_CHECKING:
     from tracker.array_types import Array

@@ -12,8 +12,9 @@ import numpy as np
 from pydantic import Field
 
 from tracker.compiled import helper
-from tracker.costs.base import memory_size, noise_covariance, noise_factor, observe_noise, observe_on
+from tracker.costs.base import memory_size, noise_covariance, observe_on
 from tracker.costs.facts import RememberedNoise, additive_noise, remembered_noise
+from tracker.costs.gaussian_noise import noise_factor, observe_noise
 from tracker.costs.matrix_keys import whole_matrix
 from tracker.keys import Number
 from tracker.streams import draw_normals

@@ -23,13 +23,12 @@ from tracker.costs.base import (
     hessian,
     known_minimisers,
     noise_covariance,
-    noise_factor,
     observation_size,
     observe,
-    observe_noise,
     value,
 )
 from tracker.costs.facts import ReducedLaw, Tilt, constant_curvature, reduced_law, tilt
+from tracker.costs.gaussian_noise import noise_factor, observe_noise
 from tracker.costs.matrix_keys import FORMS, SymmetricMatrix, diagonal_if_long, matrix_of, whole_matrix
 from tracker.costs.noise_memory import NoiseMemory, remembered_by, remembering
 from tracker.keys import Vector, together

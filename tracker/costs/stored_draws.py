@@ -33,6 +33,7 @@ from tracker.costs.base import (
     twins,
     value,
 )
+from tracker.costs.foretold import forecast_loss, predicts
 from tracker.streams import OBSERVATIONS, draw_index, entropy_words, seed_stream
 
 if TYPE_CHECKING:
@@ -139,6 +140,16 @@ def _measure(cost: StoredDraws, theta: Array, out: Array) -> None:
 @twins.register(StoredDraws)
 def _twins(cost: StoredDraws, point: Array) -> Array:
     return twins(cost.inner, point)
+
+
+@predicts.register(StoredDraws)
+def _predicts(cost: StoredDraws) -> bool:
+    return predicts(cost.inner)
+
+
+@forecast_loss.register(StoredDraws)
+def _forecast_loss(cost: StoredDraws, theta: Array, z: Array) -> float:
+    return forecast_loss(cost.inner, theta, z)
 
 
 @has_hessian.register(StoredDraws)

@@ -34,6 +34,7 @@ class MeasuredRun:
     classes : whether every mode has labels; None where not
     detections : (T, S, 4), DETECTION_COUNTS; nan for what raises no alarms; None where nobody does
     path : (T,), the way of the current minimiser; None where it is not known
+    distance : whether the distance to a minimiser tells how good theta is; None where a cost says that it does not
     """
 
     arrays: Mapping[str, NDArray[Any]]
@@ -50,6 +51,7 @@ class MeasuredRun:
     classes: bool | None = None
     detections: Array | None = None
     path: Array | None = None
+    distance: bool | None = True
 
     def has(self, need: str) -> bool:
         """Tell whether there is such an array, or whether such a fact is known."""

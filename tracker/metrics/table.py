@@ -87,11 +87,12 @@ ROWS = (
         "tracking_error", "tracking error", "distance",
         "time average of the distance to the nearest global minimiser of the current mode",
         lambda run: run.mean("error"),
+        needs=("distance",),
     ),
     Metric(
         "mean_square_error", "mean square error", "distance squared", "time average of the same distance, squared",
         lambda run: run.mean("square"),
-        column="mean square", shown=("terminal",),
+        needs=("distance",), column="mean square", shown=("terminal",),
     ),
     Metric(
         "excess_cost", "excess cost", "cost",
@@ -147,7 +148,7 @@ ROWS = (
         "path_length", "path length of the minimiser", "distance",
         "sum over all steps of the way from the minimiser of a step's mode to that of the next; the same for all samplers",
         lambda run: run.path_lengths,
-        needs=("path",), shown=(), told="mean",
+        needs=("path", "distance"), shown=(), told="mean",
     ),
 )  # fmt: skip
 METRICS = {row.key: row for row in ROWS}
@@ -159,11 +160,13 @@ def metrics_of(run: MeasuredRun) -> list[Metric]:
 
 
 def leading_metric(run: MeasuredRun) -> Metric:
-    """Return what a page is judged by: a metric that leads where it applies, else the first of the table."""
-    return next((metric for metric in METRICS.values() if metric.leads and metric.applies(run)), ROWS[0])
+    """Return what a page is judged by: a metric that leads where it applies, else the first of the table that does."""
+    apply = [metric for metric in ROWS if metric.applies(run)]
+    return next((metric for metric in apply if metric.leads), apply[0])
 
 
 def in_order_of_reading(run: MeasuredRun) -> list[Metric]:
-    """Return the metrics of a run's results, the one that it is judged by first."""
+    """Return the metrics of a run's results, the one that it is judged by first; none of distances that say nothing."""
     first = leading_metric(run)
-    return [first, *(metric for metric in metrics_of(run) if metric is not first)]
+    told = (metric for metric in metrics_of(run) if run.distance or "distance" not in metric.needs)
+    return [first, *(metric for metric in told if metric is not first)]

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     World = tuple[tuple[Axis, int], ...]
 
 
-TRACKING, SQUARE = "tracking_error", "mean_square_error"  # what candidates are judged by, as a summary calls it
+# what candidates are judged by, as a summary calls it; by the cost where distances say nothing
+TRACKING, SQUARE, COST = "tracking_error", "mean_square_error", "excess_cost"
 
 
 class Candidate(NamedTuple):
@@ -154,6 +155,7 @@ def candidates(axes: Sequence[Axis], outcomes: Sequence[Outcome], metric: str = 
     """Return the samplers with their settings that came to an end in all trials; each once, though other keys are swept."""
     found: dict[tuple[str, tuple[int, ...]], Candidate] = {}
     for outcome in outcomes:
+        metric = COST if outcome.point.scenario.no_distance else metric
         for row in rows_of(outcome):
             name, error = row["name"], row[metric]
             if name in BASELINES or row["diverged"] or error["mean"] is None or outcome.state == "failed":
@@ -175,7 +177,7 @@ def rows_of(outcome: Outcome) -> Sequence[Mapping[str, Any]]:
 
 def errors_of(outcome: Outcome, name: str, metric: str = TRACKING) -> Array | None:
     """Return the error of each trial of a sampler, if they are known."""
-    names, errors = [row["name"] for row in rows_of(outcome)], outcome.errors if metric == TRACKING else outcome.squares
+    names, errors = [row["name"] for row in rows_of(outcome)], outcome.squares if metric == SQUARE else outcome.errors
     return errors[:, names.index(name)] if errors is not None and name in names else None
 
 

@@ -220,7 +220,7 @@ def _start(view: View) -> Check:
 
 def _early_excess(view: View, name: str) -> float | None:
     """Return how many times larger the error is at first than later, where that tells in the average over all."""
-    n, error = view.index(name), view.arrays["error"]
+    n, error = view.index(name), view.arrays["excess" if view.no_distance else "error"]
     if view.scenario.burn_in > 0 or error.shape[2] < 20 or not view.kept[:, n].any():
         return None
     mean = error[:, n].mean(axis=0, where=view.kept[:, n, np.newaxis])

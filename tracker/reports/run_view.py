@@ -121,6 +121,11 @@ class View:
         return int(self.run.summary["chain"]["switches"])
 
     @property
+    def no_distance(self) -> str:
+        """Why distances to minimisers say nothing; empty where they do."""
+        return self.scenario.no_distance
+
+    @property
     def has_targets(self) -> bool:
         """Whether re-acquisition is defined."""
         return self.measured.has("target_radius")

@@ -63,7 +63,12 @@ def metrics_shown(samplers: Sequence[Mapping[str, Any]]) -> list[Metric]:
     """Return the metrics that the terminal has a column for, the leading ones first; optional ones where a sampler has them."""
     shown = [metric for metric in METRICS.values() if "terminal" in metric.shown]
     known = [metric for metric in shown if not metric.optional or any(metric.key in row for row in samplers)]
-    return sorted(known, key=lambda metric: not metric.leads)
+    told = [metric for metric in known if any(_has(metric, row) for row in samplers)]
+    return sorted(told or known, key=lambda metric: not metric.leads)
+
+
+def _has(metric: Metric, row: Mapping[str, Any]) -> bool:
+    return (row.get(metric.key) or {}).get("already" if metric.kind == "time" else "mean") is not None
 
 
 def summary_columns(metrics: Sequence[Metric]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tracker.baseline_names import BASELINES, explained
-from tracker.formatting import DASH, average, counted, interval, number
+from tracker.formatting import DASH, average, counted, interval, number, sentence
 from tracker.metrics.table import METRICS
-from tracker.reports.best_of_sweep import contests, rows_of
+from tracker.reports.best_of_sweep import COST, TRACKING, contests, rows_of
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Section, Shown, Table
 from tracker.reports.exhibits.provenance import repeated_by
 from tracker.reports.html_page import render, write, write_each
@@ -41,11 +41,11 @@ def sweep_report(sweep: Sweep) -> str:
     tables = (
         *((best_table(found),) if any(one.against for one in found) else ()),
         *((tuning_table(tuned),) if tuned else ()),
-        points_table(sweep),
     )
     parts = [
         Section("", (), tables),
         Section("How does it depend on what is swept?", (), tuple(sweep_exhibits(sweep))),
+        Section("All points", (), (points_table(sweep),)),
         provenance(sweep),
     ]
     judged = [one.summary.get("claims", ()) for one in sweep.outcomes if one.summary is not None]
@@ -88,9 +88,10 @@ def best_table(found: Sequence[Contest]) -> Shown:
         other, pair = contest.nearest
         wins = f"{pair.wins} of {pair.trials}" if pair.trials else DASH
         rows.append((*row, other.label, f"{number(pair.estimate)} {interval(pair.low, pair.high)}", wins))
-    columns = ("world", "best", "not told from", "tracking error", "next", "ratio to the next", "smaller in")
+    judged = METRICS[found[0].best.metric].title
+    columns = ("world", "best", "not told from", judged, "next", "ratio to the next", "smaller in")
     caption = (
-        "The smallest tracking error in each world (what is swept, without the samplers' own keys), beside the one that comes "
+        f"The smallest {judged} in each world (what is swept, without the samplers' own keys), beside the one that comes "
         "next. Ratios are over paired trials, with intervals widened for the number of comparisons: with 95 % the true best of every "
         "world is the one named or one that it is not told from. What diverged or failed is left out."
     )
@@ -102,7 +103,7 @@ def tuning_table(rows: Sequence[Tuned]) -> Shown:
     shown = rows[:MOST_ROWS]
     body = tuple((*cells(row), exact) for row, exact in zip(shown, exact_best(shown), strict=True))
     caption = (
-        f"Each sampler at its own best step of those that were tried, by tracking error, against {rows[0].reference}: each at its "
+        f"Each sampler at its own best step of those that were tried, by {METRICS[rows[0].best.metric].title}, against {rows[0].reference}: each at its "
         "own best step, at one step for both (of many the smallest and the largest ratio), and at a fixed number of gradient "
         "evaluations, where a sampler that takes m gradients a step meets a chain with m times the alpha. All intervals hold "
         "together with 95 %, as the steps were chosen by looking. The last column is what theory knows: the exact best step for "
@@ -124,13 +125,14 @@ def _known(value: float) -> float | None:
 def points_table(sweep: Sweep) -> Shown:
     """Return all points with how they ended and their tracking errors."""
     names = [str(name) for name in sweep.dataset["sampler"].values]
+    judged = COST if sweep.scenario.no_distance else TRACKING
     rows: list[tuple[Cell, ...]] = []
     for outcome in sweep.outcomes[:MOST_ROWS]:
         values = [axis.labels[n] for axis, n in zip(sweep.axes, outcome.point.place, strict=True)]
-        errors = {row["name"]: average(row["tracking_error"]) for row in rows_of(outcome)}
+        errors = {row["name"]: average(row[judged]) for row in rows_of(outcome)}
         rows.append((str(outcome.point.index), *values, outcome.state, *(errors.get(name, DASH) for name in names)))
     columns = ("point", *(axis.address for axis in sweep.axes), "outcome", *names)
-    caption = "Tracking errors of all points: averages over time and trials, ± standard errors over trials."
+    caption = f"{sentence(METRICS[judged].title)} at all points: averages over time and trials, ± standard errors over trials."
     return Shown(caption + explained(names) + _cut(len(sweep.outcomes)), Table(columns, tuple(rows)))
 
 
@@ -165,8 +167,10 @@ def _reason_against(sweep: Sweep, metric: str) -> str:
     own = [str(name) for name in data["sampler"].values if name not in BASELINES]
     if own and np.isfinite(data[metric].sel(sampler=own)).any():
         return ""
-    if not own or not np.isfinite(data["tracking_error"].sel(sampler=own)).any():
+    if not own or not np.isfinite(data[COST].sel(sampler=own)).any():
         return "no point has a result."
+    if sweep.scenario.no_distance and {"distance", "target_radius"} & {*METRICS[metric].needs}:
+        return f"{sweep.scenario.no_distance}."
     if "target_radius" in METRICS[metric].needs and not np.isfinite(data["inside_target"]).any():
         return "not every mode has a target."
     if METRICS[metric].kind == "time":

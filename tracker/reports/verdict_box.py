@@ -79,7 +79,7 @@ def did_it_track(view: View) -> Answer:
         mean = number(mean_of(view, best))
         text = f"Nothing to track: the mode never changed. {best} has a {view.score.title} of {mean}."
         return Answer(question, "no switch", text, link="error-over-time")
-    if view.scenario.drift is None and share_minimisers(view.modes):
+    if view.scenario.drift is None and not view.no_distance and share_minimisers(view.modes):
         mean = number(mean_of(view, best))
         text = f"Nothing to track: all modes have the same minimisers. {best} has a {view.score.title} of {mean}."
         return Answer(question, "no move", text, link="error-over-time")
@@ -89,6 +89,8 @@ def did_it_track(view: View) -> Answer:
     closed = closed_gap(view, best, confidence_of_each(len(view.alive)))  # for all, so for the one that was chosen
     steps = f"At these steps: {steps_of(view, view.alive)}."
     more: tuple[str, ...] = (_means(view, best), _about_the_interval(view), sentence(THE_WORDS) + ".", steps)
+    if view.no_distance:
+        more = (f"Judged by the {view.score.title}, not by distances: {view.no_distance}.", *more)
     if not np.isfinite(closed.estimate):
         return Answer(question, "unclear", "Standing still cannot be improved on here.", "warn", more)
     way = f"of the way from standing still ({_mean(view, FROZEN)}) to perfect" if view.score.share else (
@@ -107,7 +109,7 @@ def did_it_track(view: View) -> Answer:
     mark, tone = next(((word, tone) for cut, word, tone in WORDS_FOR_THE_WAY if closed.low > cut), ("no", "bad"))
     if mark == "no":
         facts, more = f"{best}, the best sampler, is not told from standing still.", (facts, *more)
-    opinion = second_opinion(view, best)
+    opinion = "" if view.no_distance else second_opinion(view, best)
     return Answer(question, mark, f"{facts} {opinion}".rstrip(), tone, more, "landscape")
 
 

@@ -26,6 +26,7 @@ PAGE_MEMORY, PAGE_DISK, PAGE_PER_SAMPLER = 60e6, 0.27e6, 0.063e6  # drawing repo
 COPIES = 2.7  # of the arrays: shards, the joined arrays, and what is being written
 TABLES = 103e3  # manifest, summary, coordinates and the frame of result.nc
 SHARD_FRAME = 5.5e3  # names and headers of a shard's arrays
+SECONDS_TO_COMPILE = 4.0  # the loop of one kind of sampler, once on a machine
 MOST_SHARDS, LARGEST_SHARD = 64, 1000  # shards, so that workers stay busy to the end, and trials of one
 # How small compression makes the traces of samplers, which look random, and sums over ages, of which some are empty.
 # Counts, and baselines that stand still or at a minimiser, hardly count.
@@ -106,6 +107,11 @@ def predicted_cost(scenario: Scenario, *, page: bool = True) -> PredictedCost:
         # shards and result side by side; the page comes when the shards have gone
         disk_running=max(disk, TABLES + packed + held + SHARD_FRAME * shards),
     )
+
+
+def seconds_to_compile(scenario: Scenario) -> float:
+    """Return how long it takes, of one core, to compile what a run needs, where nothing was compiled before."""
+    return SECONDS_TO_COMPILE * (len({sampler.kind for sampler in scenario.samplers}) + len(scenario.baselines))
 
 
 def refusals(scenario: Scenario, limits: ResourceLimits | None = None) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tracker.engine.ledger import COLUMNS
 from tracker.metrics.averages import mean_interval, over_trials, ratio
+from tracker.metrics.table import METRICS
 from tracker.runs.array_shapes import shapes_of, with_trials
 from tracker.runs.file_names import shard_name
 from tracker.runs.manifest import shards_of
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
     from tracker.array_types import Array
     from tracker.runs.stored_shards import Arrays
     from tracker.scenario import Scenario
+
+
+SUMS = {
+    "tracking_error": ("error", "steps"),
+    "excess_cost": ("excess", "measured"),
+}  # a metric, and what it is the quotient of
 
 
 class ErrorSoFar(NamedTuple):
@@ -62,7 +69,18 @@ class Finished:
                 continue
             with suppress(OSError, ValueError):
                 expected = with_trials(shapes, len(trials))
-                self.errors[index] = _errors(read_shard(self.path, entry, self.scenario, expected, trials))
+                found = read_shard(self.path, entry, self.scenario, expected, trials)
+                self.errors[index] = _errors(found, *SUMS[self.judged])
+
+    @property
+    def judged(self) -> str:
+        """The metric that is told: the excess cost where distances say nothing."""
+        return "excess_cost" if self.scenario is not None and self.scenario.no_distance else "tracking_error"
+
+    @property
+    def title(self) -> str:
+        """The metric in words."""
+        return METRICS[self.judged].title
 
     def rows(self) -> list[ErrorSoFar]:
         """Return a row for each sampler; none while no shard is finished."""
@@ -73,10 +91,10 @@ class Finished:
         return [_row(name, errors[:, n]) for n, name in enumerate(names[: errors.shape[1]])]
 
 
-def _errors(arrays: Arrays) -> Array:
-    """The tracking error of each trial and sampler of a shard, (T, S); nan where a trial diverged."""
+def _errors(arrays: Arrays, column: str, over: str) -> Array:
+    """The mean of a sum for each trial and sampler of a shard, (T, S); nan where a trial diverged."""
     sums, diverged = arrays["by_mode"].sum(axis=2), arrays["diverged"]
-    error = ratio(sums[..., COLUMNS.index("error")], sums[..., COLUMNS.index("steps")])
+    error = ratio(sums[..., COLUMNS.index(column)], sums[..., COLUMNS.index(over)])
     return np.where(diverged < 0, error, np.nan)
 
 

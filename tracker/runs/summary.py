@@ -71,7 +71,7 @@ def summarise(problem: Problem, arrays: Arrays, seconds: Array, part: Part | Non
         "claims": summarise_claims(problem, run),
         "cost_every": problem.layout.cost_every,
         "ladder": summarise_ladder(problem, samplers),
-        "notes": list(problem.notes),
+        "notes": [*problem.notes, *_why_no_distance(problem)],
         "format": FORMAT,
         "hash": array_hash(arrays),
     }
@@ -79,6 +79,11 @@ def summarise(problem: Problem, arrays: Arrays, seconds: Array, part: Part | Non
         own = part.share(scenario.trials)
         summary["part"] = {"number": part.number, "of": part.of, "first": own.start, "stop": own.stop}
     return dict(jsonable(summary))
+
+
+def _why_no_distance(problem: Problem) -> list[str]:
+    reason = problem.scenario.no_distance
+    return [f"tracking error, mean square error and targets are left out: {reason}"] if reason else []
 
 
 def summarise_claims(problem: Problem, run: MeasuredRun) -> list[dict[str, Any]]:
@@ -149,7 +154,7 @@ def summarise_metrics(problem: Problem, run: MeasuredRun) -> list[dict[str, Any]
             else:
                 number = told if metric.told == "mean and stderr" else told["mean"]
                 place = row if not metric.within else row.setdefault(metric.within, {})
-                place[metric.key] = number if metric.applies(run) else None
+                place[metric.key] = number if metric.applies(run) or "distance" in metric.needs else None
     for n, row in enumerate(rows):
         raises = run.detections is not None and not np.isnan(run.detections[:, n]).all()
         row["detection"] = row["detection"] if raises else None  # of what raises no alarms nothing is known
@@ -201,6 +206,7 @@ def measured_run(problem: Problem, arrays: Arrays) -> MeasuredRun:
         classes=True if classifies(problem.modes) else None,
         detections=detections_by_sampler(problem, arrays),
         path=path_lengths(problem, arrays),
+        distance=None if problem.scenario.no_distance else True,
     )
 
 

@@ -79,7 +79,8 @@ class Sweep:
 
 def outcome_of_run(point: Point, result: Run) -> Outcome:
     """Return the outcome of a point that has a result."""
-    values = (trial_values(METRICS[key], result.measured) for key in ("tracking_error", "mean_square_error"))
+    first = "tracking_error" if result.measured.distance else "excess_cost"
+    values = (trial_values(METRICS[key], result.measured) for key in (first, "mean_square_error"))
     return Outcome(point, *state_and_message(result.summary), result.summary, *values)
 
 

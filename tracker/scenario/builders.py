@@ -61,6 +61,7 @@ def build_modes(scenario: Scenario) -> tuple[Mode, ...]:
     modes = []
     for i, (keys, cost, found) in enumerate(zip(scenario.modes, costs, lowest, strict=True)):
         radius = keys.target.radius if keys.target is not None else default_radius(cost, points)
+        radius = float("nan") if scenario.no_distance else radius
         targets = np.concatenate([twins(cost, measured(cost, point)) for point in points[i]])
         modes.append(
             Mode(

@@ -224,7 +224,13 @@ def _read_from_data(parts: Parts, column: str, names: list[str]) -> Iterator[str
 
 def _orders(parts: Parts) -> Iterator[str]:
     """All modes see their rows in the same way: a shuffle must not be disturbed by draws of another mode."""
-    orders = {mode.rows_order for mode in parts.get("modes", ()) if mode is not None}
+    modes = [mode for mode in parts.get("modes", ()) if mode is not None]
+    orders = {mode.rows_order for mode in modes}
+    if len({mode.predicts for mode in modes}) > 1 and len(orders) == 1:
+        yield "modes: some say what a forecast loses and others do not: register predicts and forecast_loss for all, or for none"
+    for index, mode in enumerate(modes):
+        if mode.no_distance and mode.target is not None:
+            yield f"{place_of('modes', index, mode)}: target: has no meaning here, for the cost says of distances: {mode.no_distance}"
     if len(orders) > 1:
         yield f"modes: rows: {', '.join(sorted(map(show, orders)))} in different modes: give all the same"
 

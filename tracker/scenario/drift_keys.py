@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from tracker.costs.base import noise_factor
+from tracker.costs.gaussian_noise import noise_factor
 from tracker.keys import Keys, Matrix, Number, Positive, Several, Vector, symmetric
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from pydantic import TypeAdapter, ValidationError
 from tracker.compiled import implementation_hash
 from tracker.keys import DottedName, Keys
 from tracker.scenario.complaints import ScenarioError, show
-from tracker.scenario.own_kinds import OwnKeys, as_flat, is_own_tuple, keys_for
+from tracker.scenario.own_fields import as_flat
+from tracker.scenario.own_kinds import OwnKeys, is_own_tuple, keys_for
 from tracker.scenario.registry import Plugin, families_with
 
 if TYPE_CHECKING:

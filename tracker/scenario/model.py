@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import PrivateAttr, ValidationInfo, model_validator
 
 from tracker.compiled import implementation_hash
-from tracker.costs.base import noise_factor
+from tracker.costs.gaussian_noise import noise_factor
 from tracker.costs.work_account import one_account
 from tracker.scenario import toml_text
 from tracker.scenario.builders import build_modes
@@ -83,6 +83,11 @@ class Scenario(ScenarioKeys):
     def minimisers(self) -> tuple[Array, ...]:
         """The global minimisers of each mode's expected cost, an array (M, N) for each mode; searched for at every call."""
         return tuple(mode.minimisers for mode in build_modes(self))
+
+    @property
+    def no_distance(self) -> str:
+        """Why distances to minimisers say nothing, as a cost declares it; empty where they tell how good theta is."""
+        return next((mode.no_distance for mode in self.modes if mode.no_distance), "")
 
     @property
     def switches(self) -> tuple[tuple[int, str], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
@@ -78,3 +79,16 @@ def read_only(value: Any) -> Any:
         items = map(read_only, value)
         return value._make(items) if hasattr(value, "_make") else type(value)(items)
     return value
+
+
+def _shown_number(value: float) -> float | str:
+    """Return a number as a table holds it: infinity is text."""
+    return "inf" if math.isinf(value) else value
+
+
+def as_flat(entry: Any) -> dict[str, Any]:
+    """Return the fields of a tuple that was handed over, as its table holds them."""
+    return {
+        key: _shown_number(float(item)) if isinstance(item, (float, np.floating)) else item
+        for key, item in zip(entry._fields, entry, strict=True)
+    }

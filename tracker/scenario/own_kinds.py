@@ -7,17 +7,16 @@ registered for the type (``value`` and ``gradient``, or a step) and what facts i
 
 from __future__ import annotations
 
-import math
 import types
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 from pydantic import field_validator, model_validator
 
 from tracker.compiled import implementation_hash
 from tracker.costs.base import CostKeys, gradient, hessian, period, value
 from tracker.costs.facts import as_quadratic
+from tracker.costs.foretold import predicts
 from tracker.costs.stored_draws import with_stored_draws
 from tracker.keys import Count, Keys, Several, Step
 from tracker.samplers.base import STATES, Evaluations, SamplerKeys
@@ -174,6 +173,16 @@ class OwnCost(OwnKeys, CostKeys):
         return {**super().flat(), **({"expected_draws": self.draws} if self.draws else {})}
 
     @property
+    def no_distance(self) -> str:
+        """What its type says."""
+        return str(getattr(self.own, "no_distance", ""))
+
+    @property
+    def predicts(self) -> bool:
+        """Whether its type declares what a forecast of an observation loses."""
+        return predicts(self.build())
+
+    @property
     def draws(self) -> int:
         """How many stored draws define its expected cost; 0 where ``expected`` does."""
         return self.expected_draws or int(getattr(self.own, "expected_draws", 0))
@@ -283,16 +292,3 @@ def _unfit(own: type, table: str) -> str:
         if "epsilon" not in own._fields:  # type: ignore[attr-defined]
             return "it must have a field epsilon, its step: time is steps times epsilon"
     return f"{' and '.join(missing)} must be registered for its type, {way}" if missing else ""
-
-
-def shown_number(value: float) -> float | str:
-    """Return a number as a table holds it: infinity is text."""
-    return "inf" if math.isinf(value) else value
-
-
-def as_flat(entry: Any) -> dict[str, Any]:
-    """Return the fields of a tuple that was handed over, as its table holds them."""
-    return {
-        key: shown_number(float(item)) if isinstance(item, (float, np.floating)) else item
-        for key, item in zip(entry._fields, entry, strict=True)
-    }

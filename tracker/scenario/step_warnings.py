@@ -11,7 +11,8 @@ import numpy as np
 from tracker import chain as hidden_chain
 from tracker import skew
 from tracker.compiled import from_outside
-from tracker.costs.facts import QuadraticForm, as_quadratic
+from tracker.costs.base import has_hessian
+from tracker.costs.facts import QuadraticForm, additive_noise, as_quadratic
 from tracker.costs.minimise.local import Hessians, curvature, observed_hessians
 from tracker.costs.minimise.search import global_minimisers
 from tracker.scenario.builders import is_isolated, share_minimisers, skew_matrix, too_wide_targets
@@ -93,6 +94,8 @@ def linearise(keys: Any, mode: Mode | None) -> list[Nearby]:
     found: list[Nearby] = []
     if mode is None:
         return found
+    if additive_noise(mode.cost, mode.minimisers.shape[1]) is None and not has_hessian(mode.cost):
+        return found  # noise that multiplies counts, and nobody says how much it does
     for point in mode.minimisers:
         scatter = observed_hessians(mode.cost, point)
         H = curvature(mode.cost, point) if scatter is None else scatter.values
@@ -160,6 +163,8 @@ def doubtful_targets(scenario: Scenario, modes: Sequence[Mode]) -> list[str]:
     Minimisers may be a curve or more, of which only points are known. And a sampler at inverse temperature beta stays about
     sqrt(tr(H^-1) / beta) away from a minimiser: a much smaller target is hardly ever met, least of all in many dimensions.
     """
+    if scenario.no_distance:
+        return []  # nobody asks for them
     found = [
         f'modes "{keys.name}": its minimisers are not isolated points, and {len(mode.minimisers)} of them stand for all: '
         "distances to them are too large; trust the excess cost"

@@ -14,20 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field, model_validator
 
-from tracker.costs.base import (
-    CostKeys,
-    GradientNoise,
-    noise_covariance,
-    noise_factor,
-    observation_size,
-    observe,
-    observe_noise,
-)
+from tracker.costs.base import CostKeys, GradientNoise, noise_covariance, observation_size, observe
 from tracker.costs.facts import ReducedLaw, reduced_law
 from tracker.costs.formula.expression_graph import TooLong
 from tracker.costs.formula.formula_reader import read_formula
 from tracker.costs.formula.generated_code import Code, FormulaCost, class_of, write_code
 from tracker.costs.formula_grammar import FormulaError, tokens
+from tracker.costs.gaussian_noise import noise_factor, observe_noise
 from tracker.costs.noise_memory import NoiseMemory, remembered_by
 from tracker.costs.polynomial.polynomial_cost import Variables
 from tracker.costs.work_account import charge, is_spent

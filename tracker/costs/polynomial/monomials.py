@@ -22,11 +22,11 @@ from tracker.costs.base import (
     hessian,
     observation_size,
     observe,
-    observe_noise,
     search_region,
     value,
 )
 from tracker.costs.facts import ReducedLaw, Tilt, common_fields, reduced_law, tilt
+from tracker.costs.gaussian_noise import observe_noise
 from tracker.costs.noise_memory import remembering
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
-from tracker.costs.base import CostKeys, GradientNoise, noise_covariance, noise_factor
+from tracker.costs.base import CostKeys, GradientNoise, noise_covariance
+from tracker.costs.gaussian_noise import noise_factor
 from tracker.costs.noise_memory import NoiseMemory, remembered_by
 from tracker.costs.polynomial.monomials import PolynomialCost, PolynomialInBasis, Terms
 from tracker.costs.polynomial.products import multiplied_out

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from tracker.costs.base import CostKeys, noise_factor
+from tracker.costs.base import CostKeys
 from tracker.costs.csv_rows import CsvFile
 from tracker.costs.data_columns import Column, Columns, feature_rows, own_rows, places, wrong_features
+from tracker.costs.gaussian_noise import noise_factor
 from tracker.costs.noise_memory import Memory
 from tracker.costs.regression.gaussian_regressors import AbsoluteDrawn, HuberDrawn, SquaredDrawn
 from tracker.costs.regression.stored_regressors import AbsoluteStored, HuberStored, SquaredStored

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 
 KEY, QUESTION = "error-over-time", "How far from the minimiser are they, over time?"
+PANELS = {1: "One panel", 2: "Two panels"}
+ASKED_OF_COSTS = "What do they lose, over time?"
 MOST_BINS = 25
 TABLE_ROWS = 10
 FAR_ABOVE = 8.0
@@ -33,24 +35,29 @@ LOGARITHMIC_FROM = 20.0  # times the least mean
 
 def exhibit(view: View) -> Exhibit | Omitted:
     """Draw the recorded errors and excess costs, averaged over stretches of time and over trials."""
+    question = ASKED_OF_COSTS if view.no_distance else QUESTION
     if not view.kept[:, : len(view.samplers)].any():
-        return Omitted(KEY, QUESTION, "every trial of every sampler diverged.")
+        return Omitted(KEY, question, "every trial of every sampler diverged.")
     middle, groups = time_bins(view.recorded)
-    error = {name: means_in_stretches(view, "error", name, groups) for name in view.names}
-    excess = {name: means_in_stretches(view, "excess", name, groups) for name in view.names}
-    fig = _small_multiples(view, middle, error) if len(view.alive) > MOST_LINES else _both(view, middle, error, excess)
-    caption, alt = _caption(view, error, len(middle)), _alt(view)
-    return Exhibit(KEY, QUESTION, caption, alt, fig, _table(view, middle, error))
+    traces = {"excess cost": "excess"} if view.no_distance else {"tracking error": "error", "excess cost": "excess"}
+    curves = {
+        title: {name: means_in_stretches(view, trace, name, groups) for name in view.names}
+        for title, trace in traces.items()
+    }
+    first = next(iter(curves.values()))
+    fig = _small_multiples(view, middle, first) if len(view.alive) > MOST_LINES else _together(view, middle, curves)
+    caption, alt = _caption(view, first, len(middle)), _alt(view, list(curves))
+    return Exhibit(KEY, question, caption, alt, fig, _table(view, middle, first))
 
 
-def _both(view: View, middle: Array, error: dict[str, Curve], excess: dict[str, Curve]) -> Figure:
-    """All samplers in one panel for the error, and in one for the excess cost: for a few."""
-    with figure(height=4.6) as fig:
-        axes = fig.subplots(2, 1, sharex=True)
-        for ax, curves, title in zip(axes, (error, excess), ("tracking error", "excess cost"), strict=True):
-            ax.set_title(title + _draw(ax, view, middle, curves))
-        axes[1].set_xlabel("step k")
-        steps_axis(axes[1])
+def _together(view: View, middle: Array, curves: dict[str, dict[str, Curve]]) -> Figure:
+    """All samplers in one panel for each quantity: for a few samplers."""
+    with figure(height=2.3 * len(curves) + 0.6 * (len(curves) == 1)) as fig:
+        axes = np.atleast_1d(fig.subplots(len(curves), 1, sharex=True))
+        for ax, (title, own) in zip(axes, curves.items(), strict=True):
+            ax.set_title(title + _draw(ax, view, middle, own))
+        axes[-1].set_xlabel("step k")
+        steps_axis(axes[-1])
         legend(fig, axes[0])
     return fig
 
@@ -161,14 +168,15 @@ def _caption(view: View, error: dict[str, Curve], bins: int) -> str:
     told = [f"{number(late.get(name))} for {words}" for name, words in beside.items() if name in view.names]
     against = f", against {listed(told)}" if told else ""
     grey = " Grey: the other samplers; dotted: standing still." if len(view.alive) > MOST_LINES else ""
-    return f"In the second half of the run the error is {among}{against}; {bands}.{grey}"
+    what = "excess cost" if view.no_distance else "error"
+    return f"In the second half of the run the {what} is {among}{against}; {bands}.{grey}"
 
 
-def _alt(view: View) -> str:
+def _alt(view: View, titles: list[str]) -> str:
     baselines = [f"the {name}" for name in view.names if name not in view.samplers]
     beside = f", beside {listed(baselines)} baseline" if baselines else ""
     return (
-        f"Two panels over steps 0 to {view.scenario.steps}: mean tracking error and mean excess cost of "
+        f"{PANELS[len(titles)]} over steps 0 to {view.scenario.steps}: mean {' and mean '.join(titles)} of "
         f"{len(view.samplers)} samplers, with bands{beside}."
     )
 

@@ -50,7 +50,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
     errors = {name: view.summary[name]["mean_square_error"] for name in view.samplers}
     shown = [name for name, error in errors.items() if error["mean"] is not None and np.isfinite(error["mean"])]
     if not shown:
-        return Omitted(KEY, QUESTION, "no sampler has a finite error.")
+        return Omitted(KEY, QUESTION, (view.no_distance and f"{view.no_distance}.") or "no sampler has a finite error.")
     lines = shared_rungs(view)
     split = {name: parts_of(view, name) for name in shown}
     rows = len(shown)

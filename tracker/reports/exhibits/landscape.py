@@ -30,6 +30,8 @@ GREYS = ("#f4f5f7", "#e9ebee", "#dcdfe4", "#cfd3d9", "#c1c6ce", "#b3b9c2", "#a5a
 
 def exhibit(view: View) -> Exhibit | Omitted:
     """Draw the records of the best, the first and the worst sampler over the cost, a row for each mode."""
+    if view.no_distance:
+        return Omitted(KEY, QUESTION, f"distances to minimisers say nothing: {view.no_distance}.")
     shown = best_reference_worst(view)
     if not shown:
         return Omitted(KEY, QUESTION, "every trial of every sampler diverged.")

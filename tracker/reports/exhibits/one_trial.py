@@ -40,6 +40,8 @@ FEWEST_CHANGES_OF_MODE = 3  # in the trial that is shown, if any has as many
 
 def exhibit(view: View) -> Exhibit | Omitted:
     """Draw the trial whose error is nearest to the median."""
+    if view.no_distance:
+        return Omitted(KEY, QUESTION, f"distances to minimisers say nothing: {view.no_distance}.")
     trial = typical_trial(view)
     if trial is None:
         return Omitted(KEY, QUESTION, "every trial diverged.")
@@ -96,6 +98,11 @@ def mode_strip(ax: Axes, view: View, mode: Integers) -> None:
     for x in np.unique(mode[mode >= 0]):
         spans = [(steps[a], steps[b] - steps[a]) for a, b in zip(first, stop, strict=True) if mode[a] == x and b > a]
         ax.broken_barh(spans, (0, 1), facecolors=colours[int(x)], linewidth=0)
+    for event in view.scenario.interventions:
+        if event.kind == "outage":
+            ax.broken_barh(
+                [(event.at, event.steps)], (0, 1), facecolor="none", edgecolor=INK, hatch="//////", linewidth=0.6
+            )
     ax.set(yticks=[], ylim=(0, 1))
     ax.set_ylabel("mode", rotation=0, ha="right", va="center")
     ax.grid(visible=False)
@@ -209,7 +216,9 @@ def _caption(view: View, trial: int, changes: int) -> str:
     line = "The grey line is the minimiser of the hidden mode, which no sampler sees." if len(view.modes) > 1 else (
         "The grey line is the minimiser."
     )  # fmt: skip
-    return f"{what}: {happened}; {ends}{rest}. {line}{twins}"
+    outages = any(event.kind == "outage" for event in view.scenario.interventions)
+    hatched = " Hatched: an outage, in which no gradient arrives and nobody moves." if outages else ""
+    return f"{what}: {happened}; {ends}{rest}. {line}{hatched}{twins}"
 
 
 def _alt(view: View, changes: int) -> str:

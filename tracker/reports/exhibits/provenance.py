@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from tracker.formatting import listed
 from tracker.reports.exhibit import Item, Listing, Section, Shown, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from tracker.reports.run_view import View
     from tracker.scenario import Scenario
@@ -45,10 +45,32 @@ def repeated_by(command: str, scenario: Scenario, rows: Sequence[tuple[str, str]
             "The same scenario and versions on the same machine give the same result, bit for bit.",
             Table(("what", "value"), tuple(rows)),
         ),
-        Listing(f"Save the scenario below as a file{beside} and run it:", f"{command} {scenario.name}.toml"),
+        Listing(*_way(scenario, beside, f"{command} {scenario.name}.toml")),
         Listing(f"{scenario.name}.toml", scenario.toml(), folded=True),
     )
     return Section(HEADING, (), items)
+
+
+def _way(scenario: Scenario, beside: str, command: str) -> tuple[str, str]:
+    """Return what to do to run it again, and the command; code of one's own is nowhere in the scenario."""
+    again = f"Save the scenario below as a file{beside} and run it"
+    if scenario.code is not None:
+        return (
+            f"{again} with the code whose sha256 is {scenario.code.sha256} (a copy is code.py in the run directory):",
+            f"{command} --code {Path(scenario.code.name).name}",
+        )
+    own = sorted({str(kind) for kind in map(_own_kind, (*scenario.modes, *scenario.samplers)) if kind})
+    if not own:
+        return f"{again}:", command
+    code, names = ("is code", "this name") if len(own) == 1 else ("are code", "these names")
+    file = f"a file that says costs = {{...}}, samplers = {{...}} with {names}"
+    script = f"{listed(own)} {code} of a script: run that again; or put it into {file}, save the scenario below{beside} and run:"
+    return script, f"{command} --code FILE.py"
+
+
+def _own_kind(keys: Any) -> str:
+    """Return the family of what a script handed over; nothing for others."""
+    return str(keys.family) if getattr(keys, "code", "") else ""
 
 
 def versions(manifest: Path | None) -> dict[str, str]:

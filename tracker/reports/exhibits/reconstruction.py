@@ -39,7 +39,8 @@ def exhibit(view: View) -> Exhibit | Omitted:
     names = [name for name in view.alive if name in samplers]
     if not names:
         return Omitted(KEY, QUESTION, "no sampler here samples exp(−β C) at a finite β.")
-    best = min(names, key=lambda name: float(view.summary[name]["mean_square_error"]["mean"]))
+    least = "excess_cost" if view.no_distance else "mean_square_error"
+    best = min(names, key=lambda name: float(view.summary[name][least]["mean"]))
     modes = range(min(len(view.modes), MOST_PANELS))
     found: dict[tuple[str, int], Read] = {}
     try:
