@@ -1,7 +1,6 @@
 """A valid scenario: how it is read, changed and named by a hash.
 
-A ``Scenario`` is frozen and valid. Whatever makes one (``load``, ``parse``, ``replace``, ``set``) reports all problems at
-once, as a ``ScenarioError``.
+A ``Scenario`` is frozen and valid. What makes one (``load``, ``parse``, ``replace``, ``set``) tells all problems in one error.
 """
 
 from __future__ import annotations
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 
     from tracker.array_types import Array
     from tracker.regular_files import Content
-
 
 AGREED = "agreed"  # in the context of a validation: its parts were compared with each other already
 
