@@ -41,7 +41,8 @@ def error(world: tracker.Scenario, keys: dict[str, Any], step: float) -> float:
 
 def least(world: tracker.Scenario, keys: dict[str, Any]) -> tuple[float, float]:
     """Return the best effective step of a linear kind, and its error."""
-    found = minimize_scalar(lambda log: error(world, keys, float(np.exp(log))), bounds=np.log(GRID[[0, -1]]), method="bounded", options={"xatol": 1e-6})  # fmt: skip
+    around = (float(np.log(GRID[0])), float(np.log(GRID[-1])))
+    found = minimize_scalar(lambda log: error(world, keys, float(np.exp(log))), bounds=around, method="bounded", options={"xatol": 1e-6})  # fmt: skip
     return float(np.exp(found.x)), float(found.fun)
 
 
@@ -65,15 +66,21 @@ def exhibit() -> Exhibit:
         for name, filled in (("jumps", True), ("walk", False)):
             for sampler, (mean, stderr) in found[name].items():
                 mark, what = MARKS[sampler]
-                look = {"markerfacecolor": "#222" if filled else "none", "color": "#222", "markersize": 6}
+                look: dict[str, Any] = {
+                    "markerfacecolor": "#222" if filled else "none",
+                    "color": "#222",
+                    "markersize": 6,
+                }
                 ax.errorbar([worlds[name].samplers[0].epsilon], [mean], yerr=[1.96 * stderr], fmt=mark, label=f"{what}, {name}, run", **look)  # fmt: skip
         log_axis(ax)
         ax.set_yscale("log")
         ax.set_xlabel("effective step")
         ax.set_ylabel("mean square error")
         legend(fig, ax)
-    rows = [(kind, *(x for name in WORLDS for x in best[kind][name])) for kind in LINEAR]
-    told = [(f"{what}, run", *(x for name in WORLDS for x in _row(found[name].get(sampler)))) for sampler, (_, what) in MARKS.items()]  # fmt: skip
+    rows: list[tuple[str | float | None, ...]] = [
+        (kind, *(x for name in WORLDS for x in best[kind][name])) for kind in LINEAR
+    ]
+    told: list[tuple[str | float | None, ...]] = [(f"{what}, run", *(x for name in WORLDS for x in _row(found[name].get(sampler)))) for sampler, (_, what) in MARKS.items()]  # fmt: skip
     columns = ("", "best step, jumps", "error, jumps", "best step, walk", "error, walk")
     alt = "Mean square error against the step: equal curves on jumps and on a walk; the filter and the restart far below, on jumps only."
     return Exhibit("equal-variation", "Jumps, or a walk?", _caption(worlds, best, found), alt, fig, Table(columns, (*rows, *told)))  # fmt: skip
