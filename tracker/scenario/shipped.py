@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from difflib import get_close_matches
+from itertools import accumulate
 from pathlib import Path
 
 from tracker.scenario.model import parse
@@ -37,12 +38,17 @@ def copy_of_shipped(scenario: str, name: str) -> tuple[str, dict[str, bytes]]:
     path = _find(scenario)
     text = "".join(line for line in read_text(path).splitlines(keepends=True) if not line.startswith("#:schema"))
     text = _NAME.sub(f'name = "{name}"', text, count=1)
-    files = dict(parse(text, path.name, folder=path.parent).files)
+    files = {file: content[:] for file, content in parse(text, path.name, folder=path.parent).files.items()}
     for data in list(files):
-        note = path.parent / f"{Path(data).stem}.md"  # where the data come from, and under which licence
-        if note.is_file():
+        if (note := note_on(path.parent / data)) is not None:
             files[note.name] = note.read_bytes()
     return text, files
+
+
+def note_on(data: Path) -> Path | None:
+    """Return the file that says where ``data`` come from, and under which licence: ``x_y.md`` or ``x.md`` for ``x_y.csv``."""
+    notes = (data.with_name(f"{stem}.md") for stem in accumulate(data.stem.split("_"), "{}_{}".format))
+    return next((note for note in reversed(list(notes)) if note.is_file()), None)
 
 
 def _find(scenario: str) -> Path:
