@@ -159,6 +159,19 @@ class Kernel(Generic[P, R]):
                 raise
         raise TypeError("a cost must not write to its own arrays: all threads share them")
 
+    def signature_of(self, *args: Any) -> tuple[Any, ...]:
+        """Return the types of arguments for which code is compiled."""
+        load_numba()
+        from numba import typeof
+
+        return tuple(typeof(one) for one in args)
+
+    def is_kept(self, *args: Any) -> bool:
+        """Tell whether there is compiled code for these types of arguments, in this process or on disk."""
+        signature, dispatcher = self.signature_of(*args), self._dispatcher(args)
+        holds = getattr(dispatcher._cache, "holds", lambda *_: False)  # noqa: SLF001
+        return signature in dispatcher.overloads or holds(signature, dispatcher.targetctx)
+
     @property
     def signatures(self) -> list[Any]:
         """The argument types compiled or loaded so far."""

@@ -67,6 +67,13 @@ class CacheEntries:
         # a process that was killed between two files may leave a name to the code of another key
         return found[1] if found is not None and found[0] == key else None
 
+    def holds(self, key: Any) -> bool:
+        """Tell whether something was saved under ``key``."""
+        try:
+            return key in self._names()
+        except DamagedEntry:
+            return False
+
     def save(self, key: Any, data: Any) -> None:
         """Keep ``data`` under ``key``."""
         with _alone(self._folder):

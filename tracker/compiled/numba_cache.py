@@ -57,6 +57,11 @@ class CheckedCache:
         warn_once(f"compiled code kept in {self.cache_path} was damaged; it is compiled again")
         return None
 
+    def holds(self, sig: Any, target_context: Any) -> bool:
+        """Tell whether code is kept for a signature."""
+        target_context.refresh()
+        return self._entries.holds(self._key(sig, target_context))
+
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep the code of a signature, where that is possible."""
         try:

@@ -11,6 +11,7 @@ from tracker.convergence.check_request import MOST_STEPS, TooManySteps
 from tracker.convergence.residuals import StepLaw, Sums, gather, joined, path_floats
 from tracker.convergence.statistics import Panel, Sample, evaluate
 from tracker.engine import simulate
+from tracker.engine.compiling import cores
 from tracker.runs.executors import Threads
 from tracker.runs.workers import Task
 
@@ -89,7 +90,9 @@ class RungTrials:
         recorded = {"record_every": 1} if whole else {}
         scenario = self.ladder.at(rung, trials=self.trials, seed=rung_seed(self.ladder.scenario.seed, rung), **recorded)
         problem = built(scenario)
-        simulate.compile_kernels(problem, lambda note: self._tell(self._done, self.total, note))
+        simulate.compile_kernels(
+            problem, lambda note: self._tell(self._done, self.total, note), self._workers or cores()
+        )
         size = min(SHARD, simulate.most_trials(problem))
         if whole:
             size = min(size, max(2, WATCHED_FLOATS // path_floats(scenario)))

@@ -6,17 +6,19 @@ A shard of trials is a pure function of the scenario and the indices of its tria
 
 from __future__ import annotations
 
+import pickle
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from tracker import skew as skew_algebra
-from tracker.compiled import pack, source_fingerprint
+from tracker.compiled import from_outside, pack, source_fingerprint
 from tracker.costs.moved import movable
 from tracker.engine.arrays import FIRST_COLUMNS, collect, recorded_width
 from tracker.engine.bins import AGE_BITS, WAIT_BITS, bin_of
 from tracker.engine.blocks import first_block, most_trials, next_block, whole_cells
+from tracker.engine.compiling import compile_side_by_side, processes_worth, serve_parent
 from tracker.engine.ledger import COLUMNS, UNMARKED, Block, Ledger
 from tracker.engine.loop import advance
 from tracker.engine.measuring import LOST
@@ -131,18 +133,40 @@ def replay(
         environment.advance(position)
 
 
-def compile_kernels(problem: Problem, note: Callable[[str], None] = lambda _: None) -> None:
-    """Compile or load the loop for each contestant, so that no trial waits for it."""
-    none = np.zeros(0, dtype=np.int64)
-    N = problem.origin.size
-    packed = packed_modes(problem)
-    still = problem.plan.drift is None
-    shift = np.zeros((1, 0, 0)) if still else np.zeros((0, 1, N))
-    timeline = Block(0, 0, np.zeros(1, dtype=np.int64), none, none, none, none > 0, none, shift)
+def compile_kernels(problem: Problem, note: Callable[[str], None] = lambda _: None, processes: int = 1) -> None:
+    """Compile or load the loop for each contestant, so that no trial waits for it; much that is missing, in ``processes``."""
+    given = [_no_trials(problem, contestant) for contestant in problem.contestants]
+    first: dict[Any, int] = {}  # contestant of each kind
+    if processes > 1 and not any(map(from_outside, given)):  # another process does not know the classes of a script
+        for n, arguments in enumerate(given):
+            first.setdefault(advance.signature_of(*arguments), n)
+    missing = {n: problem.contestants[n].name for n in first.values() if not advance.is_kept(*given[n])}
+    if (count := processes_worth(len(missing), processes)) > 1:
+        compile_side_by_side(problem, missing, count, lambda n: advance(*given[n]), note)
     for n, contestant in enumerate(problem.contestants):
         note(f"compiling or loading {contestant.name} ({n + 1} of {len(problem.contestants)})")
-        ledger = empty_ledger(problem, contestant, 0)
-        _advance(problem, packed, contestant, none, np.zeros((0, N)), np.zeros((0, N, N)), timeline, ledger)
+        advance(*given[n])
+
+
+def compile_for_parent() -> None:
+    """Compile for contestants that the parent process names."""
+
+    def prepared(content: bytes) -> Callable[[int], None]:
+        problem: Problem = pickle.loads(content)  # noqa: S301  (the parent's)
+        return lambda n: advance(*_no_trials(problem, problem.contestants[n]))
+
+    serve_parent(prepared)
+
+
+def _no_trials(problem: Problem, contestant: Contestant) -> tuple[Any, ...]:
+    """Return what ``advance`` is given, for no trials at all."""
+    none, N = np.zeros(0, dtype=np.int64), problem.origin.size
+    shift = np.zeros((1, 0, 0)) if problem.plan.drift is None else np.zeros((0, 1, N))
+    block = Block(0, 0, np.zeros(1, dtype=np.int64), none, none, none, none > 0, none, shift)
+    ledger = empty_ledger(problem, contestant, 0)
+    return _given(
+        problem, packed_modes(problem), contestant, none, np.zeros((0, N)), np.zeros((0, N, N)), block, ledger
+    )
 
 
 def packed_modes(problem: Problem) -> Packed:
@@ -156,7 +180,11 @@ def packed_modes(problem: Problem) -> Packed:
     ])  # fmt: skip
 
 
-def _advance(
+def _advance(*given: Any) -> None:
+    advance(*_given(*given))
+
+
+def _given(
     problem: Problem,
     packed: Packed,
     contestant: Contestant,
@@ -165,8 +193,8 @@ def _advance(
     skews: Array,
     block: Block,
     ledger: Ledger,
-) -> None:
-    advance(
+) -> tuple[Any, ...]:
+    return (
         contestant.parameters,
         packed,
         problem.entropy,

@@ -13,6 +13,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from tracker.engine.arrays import rows_of
+from tracker.engine.compiling import cores
 from tracker.engine.simulate import compile_kernels, most_trials, prepare
 from tracker.runs import atomic_files
 from tracker.runs.added_trials import earlier_of, shards_taken_over
@@ -238,7 +239,8 @@ def _ready(scenario: Scenario, how: Execution, world: World | None = None) -> Pr
     problem = prepare(scenario, *(world or ()))
     if how.checks:
         check_at_minimisers(scenario, problem.modes)
-    compile_kernels(problem, lambda note: how.progress(0.0, 1.0, note))
+    processes = how.executor if isinstance(how.executor, int) else cores()
+    compile_kernels(problem, lambda note: how.progress(0.0, 1.0, note), processes)
     return problem
 
 
