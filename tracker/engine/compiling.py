@@ -57,17 +57,24 @@ def compile_side_by_side(
         left = f", about {(time.monotonic() - begun) / done * (count - done):.0f} s to go" if done else ""
         note(f"compiling {', '.join(missing.values())} in {processes} processes: {done} of {count} ready{left}")
 
-    tell()
-    content = pickle.dumps(problem)
-    others = [_Other(content, waiting, ready) for _ in range(processes - 1)]
     try:
+        content = pickle.dumps(problem)
+    except (pickle.PicklingError, AttributeError, TypeError):  # it cannot be sent
+        return
+    tell()
+    others: list[_Other] = []
+    try:
+        with suppress(OSError):  # no more processes are to be had
+            others.extend(_Other(content, waiting, ready) for _ in range(processes - 1))
         while waiting:
-            with suppress(IndexError):
+            try:
                 contestant = waiting.popleft()
-                compile_here(contestant)
-                ready.append(contestant)
+            except IndexError:  # another was quicker
+                break
+            compile_here(contestant)
+            ready.append(contestant)
             tell()
-        while any(other.is_busy() for other in others):
+        while len(ready) < len(missing) and any(other.is_busy() for other in others):
             tell()
         tell()
     finally:
