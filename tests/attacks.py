@@ -21,6 +21,7 @@ from forging import (
     _bytes,
     _external,
     _filled,
+    _left,
     _line,
     _link,
     _lock,
@@ -36,6 +37,7 @@ from forging import (
     _snapshot,
     _sparse,
     _summary,
+    _theory,
     _virtual,
     declared,
     deflated,
@@ -43,12 +45,14 @@ from forging import (
 )
 
 import tracker
-from tracker.runs import CorruptRun
-from tracker.runs.file_names import MANIFEST, RESULT, SUMMARY
+from tracker.cli.watch import look
+from tracker.runs import CorruptRun, RunDiffers
+from tracker.runs.file_names import CODE, MANIFEST, RESULT, SUMMARY, THEORY
 from tracker.runs.manifest import Manifest
 from tracker.runs.run_status import status_of
+from tracker.runs.so_far import Finished
 
-COMMANDS = ("status", "open", "report", "resume")
+COMMANDS = ("status", "open", "report", "resume", "watch", "merge")
 REFUSED, AGAIN, FINE = "refused", "again", "fine"
 ESCAPES = "\x1b]0;x\x07"
 
@@ -79,29 +83,41 @@ def plant(folder: Path, seed: int, outside: Path) -> Attack:
     fitting = [kind for kind in KINDS if state in kind.state]
     kind = fitting[seed % len(fitting)]  # all kinds in turn, details by chance
     kind.plant(folder, random.Random(seed), outside)
-    return Attack(kind.name, {"status": kind.status, "open": kind.open, "report": kind.open, "resume": kind.resume})
+    read = kind.open if manifest.complete else kind.status
+    answers = {"status": kind.status, "open": kind.open, "report": kind.open, "resume": kind.resume, "watch": read}
+    return Attack(kind.name, answers | {"merge": (REFUSED,) if not manifest.complete else kind.open})
 
 
-def answer(command: str, folder: Path, scenario: tracker.Scenario, expected: str) -> str:
-    """Return what ``command`` answers; "wrong" where it takes a result for right that is not."""
+def answer(command: str, folder: Path, scenario: tracker.Scenario, expected: str, other: Path | None = None) -> str:
+    """Return what ``command`` answers; "wrong" where it takes a result for right that is not.
+
+    ``folder`` is the first of two parts where it is to be merged with the ``other``.
+    """
     told: list[str] = []
     try:
         if command == "status":
             status_of(folder)
             return FINE
-        if command == "resume":
+        if command == "watch":
+            look(Finished(folder))
+            return FINE
+        if command == "merge":
+            run = tracker.merge(folder.with_name("whole"), [folder, other or folder])
+        elif command == "resume":
             run = tracker.run(scenario, folder, 1, resume=True, notice=told.append)
         else:
             run = tracker.open_run(folder)
         if command == "report":
             run.report(folder / "report.html")
-    except CorruptRun:
+    except (CorruptRun, RunDiffers):
         return REFUSED
     return "wrong" if run.summary["hash"] != expected else AGAIN if told else FINE
 
 
 BOTH = "finished, under way"
-OWN_NAMES = ("manifest.json", "scenario.toml", "lock", "report.html", "figures", "damaged", "journal.jsonl", "shards")
+OWN_NAMES = (
+    "manifest.json", "scenario.toml", "lock", "report.html", "figures", "damaged", "journal.jsonl", "shards", "theory.json", "code.py", "earlier.nc",
+)  # fmt: skip
 BAD_MANIFESTS: dict[str, dict[str, Any]] = {
     "trials text": {"trials": "6"},
     "trials 1e18": {"trials": 10**18},
@@ -122,6 +138,28 @@ BAD_MANIFESTS: dict[str, dict[str, Any]] = {
     "failed numbers": {"failed": [1]},
     "failed beyond": {"failed": [{"first": 0, "stop": 10**9, "error": "x"}]},
     "one more key": {"more": 1},
+    "code a number": {"code": 5},
+    "part 0 of 2": {"part": [0, 2]},
+    "part 3 of 2": {"part": [3, 2]},
+    "part text": {"part": "1/2"},
+    "part of texts": {"part": ["1", "2"]},
+    "part of three": {"part": [1, 2, 3]},
+    "part of more than there are trials": {"part": [1, 10**18]},
+    "earlier a number": {"earlier": 3},
+    "earlier without hashes": {"earlier": [3, "", "", [1.0]]},
+    "earlier with all trials": {"earlier": [6, "0" * 64, "0" * 64, [1.0]]},
+    "earlier and a part": {"part": [1, 2], "earlier": [1, "0" * 64, "0" * 64, [1.0]]},
+    "earlier with seconds of texts": {"earlier": [1, "0" * 64, "0" * 64, ["1"]]},
+}
+BAD_THEORY: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "another run's": lambda table: table.update(hash="0" * 64),
+    "a list": lambda table: table.update(ladder=[]),
+    "text for a number": lambda table: table["split"].update(dict.fromkeys(table["split"], "0.1")),
+    "another sampler": lambda table: table["ladder"].update(stranger=[]),
+    "an answer less": lambda table: table["advice"]["samplers"][0].pop("floor"),
+    "no samplers": lambda table: table["advice"].update(samplers=[]),
+    "escapes": lambda table: table["advice"]["notes"].append(ESCAPES),
+    "a book for a note": lambda table: table["advice"]["notes"].append("a" * 10**7),
 }
 NOT_SHARDS: dict[str, Callable[[bytes], bytes]] = {
     "no zip": lambda _: b"no zip at all",
@@ -210,6 +248,21 @@ KINDS: tuple[Kind, ...] = (
             "a link to another file": _replaced_link(h5py.ExternalLink("/nowhere.h5", "error")),
         }.items()
     ),
+    *(
+        Kind(f"theory: {name}", "finished", _theory(change), status=(FINE,), open=(FINE,), resume=(FINE,))
+        for name, change in BAD_THEORY.items()
+    ),
+    Kind("theory: brackets", "finished", _left(THEORY, b"[" * 100_000), status=(FINE,), open=(FINE,), resume=(FINE,)),
+    Kind("theory: 1 TB", "finished", _sparse(THEORY), status=(FINE,), open=(FINE,), resume=(FINE,)),
+    Kind(
+        "code that nobody named",
+        BOTH,
+        _left(CODE, b"raise SystemExit(99)"),
+        status=(FINE,),
+        open=(FINE, REFUSED),
+        resume=(FINE,),
+    ),
+    Kind("manifest: code of another", "finished", _manifest(code="0" * 64), status=(FINE,), resume=(FINE,)),
     Kind("result: no HDF5", "finished", _bytes(RESULT, b"no HDF5 at all"), status=(FINE,)),
     Kind("result: a terabyte of nothing", "finished", _sparse(RESULT), status=(FINE, REFUSED)),
     *(

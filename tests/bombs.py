@@ -11,9 +11,9 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
-Files = dict[str, str]
+from bomb_parts import FILE, FIVE, SAMPLER, Files, generator, logistic, polynomial, quadratic, scenario
+from later_bombs import LATER_BOMBS
 
-FILE = "bomb.toml"
 SECONDS, BYTES = 2.0, 500e6  # of CPU, and of memory beyond what the program itself needs
 
 # What takes longer to validate than to read: work that grows with what was asked for, told first and open to Ctrl-C.
@@ -27,32 +27,7 @@ ANNOUNCED = (
     "a_hundred_samplers_of_a_hundred_modes",
 )
 
-HEAD = 'name = "bomb"\ntrials = 2\nsteps = 100\n'
-SAMPLER = '[[samplers]]\nname = "s"\nkind = "langevin"\nepsilon = 0.01\n'
 HEAVY = "(a+b+c+d+e)^12"  # 1820 terms
-FIVE = '"a", "b", "c", "d", "e"'
-
-
-def quadratic(name: str, N: int = 1) -> str:
-    """Return a mode."""
-    rows = ", ".join("[" + ", ".join("1.0" if i == j else "0.0" for j in range(N)) + "]" for i in range(N))
-    return f'[[modes]]\nname = "{name}"\ncost = "quadratic"\nminimum = {[0.0] * N}\ncurvature = [{rows}]\n'
-
-
-def polynomial(name: str, variables: str, formula: str) -> str:
-    """Return a mode."""
-    return f'[[modes]]\nname = "{name}"\ncost = "polynomial"\nvariables = [{variables}]\nformula = "{formula}"\n'
-
-
-def scenario(*parts: str, N: int = 1) -> Files:
-    """Return a file of one scenario with a start in ``N`` dimensions."""
-    return {FILE: "\n".join([f"{HEAD}start = {[0.0] * N}", *parts, SAMPLER])}
-
-
-def generator(X: int) -> str:
-    """Return a chain through ``X`` modes."""
-    rows = [", ".join("-1" if j == i else "1" if j == (i + 1) % X else "0" for j in range(X)) for i in range(X)]
-    return f"[chain]\nalpha = 0.01\nQ = [{', '.join(f'[{row}]' for row in rows)}]\n"
 
 
 def _names(count: int, length: int, seed: int) -> list[str]:
@@ -327,14 +302,6 @@ def many_observations() -> Files:
     return scenario(mixture(f'data = "sweep"\nhorizon = 60000\nobservations = {[n % 7 for n in range(60_000)]}'), N=2)
 
 
-def logistic(data: str, features: str = '"x"') -> str:
-    """Return a mode."""
-    return (
-        f'[[modes]]\nname = "m"\ncost = "logistic"\ndata = "{data}"\nfeatures = [{features}]\nlabel = "y"\n'
-        "prior_variance = 1.0\nhorizon = 100\n"
-    )
-
-
 def csv_of_many_cells() -> Files:
     return {**scenario(logistic("d.csv"), N=2), "d.csv": "x,y\n" + "1,0\n0,1\n" * 148_000}
 
@@ -459,6 +426,7 @@ BOMBS: dict[str, Callable[[], Files]] = {
         csv_of_commas,
         csv_of_empty_lines,
         csv_for_many_modes,
+        *LATER_BOMBS,
     )
 } | {
     f"many_digits_{key}": in_place_of(before, after)

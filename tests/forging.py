@@ -16,9 +16,10 @@ import h5py
 import numpy as np
 
 from tracker.runs.checkpoints import DIGEST_SIZE
-from tracker.runs.file_names import CHECKPOINTS, JOURNAL, MANIFEST, RESULT, SHARDS, SUMMARY
+from tracker.runs.file_names import CHECKPOINTS, JOURNAL, MANIFEST, RESULT, SHARDS, SUMMARY, THEORY
 from tracker.runs.lock_file import LOCK_KEY
 from tracker.runs.manifest import SCENARIO, Manifest, open_sealed, seal
+from tracker.runs.theory_file import KEY, theory_in
 
 # --- changing a directory so that its check digits are right
 
@@ -136,6 +137,22 @@ def _manifest(**changes: Any) -> Callable[[Path, random.Random, Path], None]:
 
 def _bytes(name: str, data: bytes) -> Callable[[Path, random.Random, Path], None]:
     return lambda folder, rng, outside: rewritten(folder, name, data)  # noqa: ARG005
+
+
+def _left(name: str, data: bytes) -> Callable[[Path, random.Random, Path], None]:
+    return lambda folder, rng, outside: (folder / name).write_bytes(data)  # noqa: ARG005
+
+
+def _theory(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path, random.Random, Path], None]:
+    """Change what theory says, and give it the check digits that it would have."""
+
+    def attack(folder: Path, rng: random.Random, outside: Path) -> None:
+        table = theory_in(folder)
+        assert table is not None
+        change(table)
+        (folder / THEORY).write_bytes(seal(table, KEY, indent=2))
+
+    return attack
 
 
 def _summary(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path, random.Random, Path], None]:

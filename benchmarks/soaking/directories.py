@@ -18,6 +18,7 @@ from forging import identity_of
 
 import tracker
 from soaking.common import SHORT, Sizes, check, say
+from tracker.advice.theory_of_run import theory_of
 from tracker.engine.simulate import Snapshot, empty_ledger, prepare
 from tracker.runs import CorruptRun, RunExists, checkpoints
 
@@ -71,8 +72,10 @@ def under_way(path: Path) -> None:
 
 def attacks(sizes: Sizes, folder: Path) -> None:
     """Plant every kind of attack in finished and unfinished runs, and ask every command."""
-    tracker.run(SHORT, folder / "finished", 1, shard_size=1)
+    theory_of(tracker.run(SHORT, folder / "finished", 1, shard_size=1))
     under_way(folder / "under_way")
+    for number in (1, 2):
+        theory_of(tracker.run(SHORT, folder / f"part{number}", 1, shard_size=1, part=(number, 2)))
     expected = tracker.run(SHORT).summary["hash"]
     answers, kinds, worst, began = Counter[str](), set[str](), 0.0, time.monotonic()
 
@@ -85,19 +88,19 @@ def attacks(sizes: Sizes, folder: Path) -> None:
     tracker.open_run(folder / "finished").report(folder / "page.html")  # what is loaded once is no attack's cost
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for seed in range(sizes.attacks):
-        source = folder / ("finished" if seed % 2 else "under_way")
+        command = COMMANDS[seed // 2 % len(COMMANDS)]
+        source = folder / ("part1" if command == "merge" else "finished" if seed % 2 else "under_way")
         place = folder / "world"
         outside = precious(place / "outside")
         copy = Path(shutil.copytree(source, place / "run"))
         attack = plant(copy, seed // 2, outside)
         kinds.add(attack.name)
         safe = contents(outside)
-        command = COMMANDS[seed // 2 % len(COMMANDS)]
         clock = time.process_time()
         signal.setitimer(signal.ITIMER_PROF, PATIENCE)
         signal.alarm(HUNG)
         try:
-            given = answer(command, copy, SHORT, expected)
+            given = answer(command, copy, SHORT, expected, folder / "part2")
         except Exception as error:
             given = f"{type(error).__name__}: {error}"
         signal.setitimer(signal.ITIMER_PROF, 0)

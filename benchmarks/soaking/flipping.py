@@ -18,7 +18,10 @@ from faults import flipped, kept_entries
 
 import tracker
 from soaking.common import FEW, ROOT, SHORT, TEXT, Sizes, check, say
+from tracker.advice.theory_of_run import theory_of
 from tracker.runs import CorruptRun, checkpoints, open_run, open_sweep
+from tracker.runs.file_names import THEORY
+from tracker.runs.theory_file import theory_in
 
 Attack = Callable[[random.Random], str]
 REFUSED, AGAIN, ACCEPTED = "refused", "computed again", "accepted in silence"
@@ -114,7 +117,7 @@ def resumed(folder: Path, rng: random.Random, scenario: tracker.Scenario, expect
 
 def finished(folder: Path, rng: random.Random) -> str:
     """Flip a bit of a finished run and open it."""
-    with one_bit(rng.choice(sorted(file for file in folder.iterdir() if file.is_file())), rng):
+    with one_bit(rng.choice(sorted(file for file in folder.iterdir() if file.is_file() and file.name != THEORY)), rng):
         try:
             open_run(folder)
         except CorruptRun:
@@ -132,6 +135,26 @@ def swept(folder: Path, rng: random.Random) -> str:
             return REFUSED
         lost = [outcome for outcome in sweep.outcomes if outcome.state == "failed"]
         return REFUSED if lost else ACCEPTED
+
+
+def theory(folder: Path, rng: random.Random) -> str:
+    """Flip a bit of what theory says of a finished run, and ask for it: only what was written to the last bit is believed."""
+    whole = theory_in(folder)
+    with one_bit(folder / THEORY, rng):
+        found = theory_in(folder)
+    return AGAIN if found is None else REFUSED if found != whole else ACCEPTED
+
+
+def merged(parts: Path, rng: random.Random, expected: str) -> str:
+    """Flip a bit of any file of a part that a merge reads, and merge the parts."""
+    victim = rng.choice(sorted(file for file in (parts / "1").iterdir() if file.name != THEORY))
+    with one_bit(victim, rng):
+        try:
+            run = tracker.merge(parts / "whole", [parts / "1", parts / "2"], replace=True)
+        except CorruptRun:
+            return REFUSED
+    check(run.summary["hash"] == expected, f"flip in {victim.name} of a part: another hash")
+    return ACCEPTED
 
 
 def cached(server: Cached, rng: random.Random) -> str:
@@ -162,12 +185,21 @@ def flips(sizes: Sizes, folder: Path) -> None:
     complete, sweep = folder / "3" / "run", folder / "4" / "sweep"
     tracker.run(SHORT, complete, 1)
     tracker.sweep(SHORT.replace(sweep={"chain.alpha": [0.01, 0.02]}), sweep, 1)
+    parts, few, adding = folder / "5", SHORT.replace(trials=3), folder / "6" / "run"
+    for number in (1, 2):
+        tracker.run(SHORT, parts / str(number), 1, part=(number, 2))
+    theory_of(tracker.open_run(complete))
+    tracker.run(few, adding, 1)
+    _broken_off(SHORT, adding, lambda: bool(kept_entries(adding)), shard_size=1, add_trials=True)
     server = Cached(folder / "cache", file, ROOT / "scenarios" / "jumping_mixture.toml")
     attacks: dict[str, tuple[int, Attack]] = {
         "an unfinished run": (sizes.flips * 35 // 100, lambda rng: resumed(under_way, rng, SHORT, short, "")),
         "a snapshot": (sizes.flips * 10 // 100, lambda rng: resumed(inside, rng, long, whole, "checkpoints")),
-        "a finished run": (sizes.flips * 35 // 100, lambda rng: finished(complete, rng)),
-        "a finished sweep": (sizes.flips * 18 // 100, lambda rng: swept(sweep, rng)),
+        "a finished run": (sizes.flips * 22 // 100, lambda rng: finished(complete, rng)),
+        "what theory says": (sizes.flips * 5 // 100, lambda rng: theory(complete, rng)),
+        "a part of a run": (sizes.flips * 8 // 100, lambda rng: merged(parts, rng, short)),
+        "a run that gets more trials": (sizes.flips * 8 // 100, lambda rng: resumed(adding, rng, SHORT, short, "")),
+        "a finished sweep": (sizes.flips * 10 // 100, lambda rng: swept(sweep, rng)),
         "the compile cache": (sizes.flips * 2 // 100, lambda rng: cached(server, rng)),
     }
     for name, (times, attack) in attacks.items():
@@ -178,7 +210,9 @@ def flips(sizes: Sizes, folder: Path) -> None:
     server.close()
 
 
-def _broken_off(scenario: tracker.Scenario, path: Path, enough: Callable[[], bool], shard_size: int) -> None:
+def _broken_off(
+    scenario: tracker.Scenario, path: Path, enough: Callable[[], bool], shard_size: int, **options: bool
+) -> None:
     """Begin a run and break it off where there is enough to flip."""
 
     def stop(done: float, total: float, note: str) -> None:
@@ -187,4 +221,4 @@ def _broken_off(scenario: tracker.Scenario, path: Path, enough: Callable[[], boo
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with suppress(KeyboardInterrupt):
-        tracker.run(scenario, path, 1, shard_size=shard_size, progress=stop)
+        tracker.run(scenario, path, 1, shard_size=shard_size, progress=stop, **options)

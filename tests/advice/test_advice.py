@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 from pathlib import Path
 from typing import Any
 
+import attacks
+import forging
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -216,6 +219,21 @@ def test_a_flipped_bit_is_put_aside_and_solved_again(finished: Path) -> None:
     assert any("moved to damaged/" in line for line in said)
     assert next((folder / "damaged").iterdir()).read_bytes() == bytes(data)
     assert read_theory(folder, "another run") is None
+
+
+@pytest.mark.parametrize("how", attacks.BAD_THEORY)
+def test_sealed_theory_of_another_form_is_solved_again(
+    finished: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Check digits prove that nobody slipped, not who wrote it: a page would end in a traceback, or show anything."""
+    folder = Path(f"forged {how}")
+    shutil.copytree(finished, folder)
+    run = tracker.open_run(folder)
+    whole = theory_of(run)
+    monkeypatch.setattr("tracker.advice.theory_of_run.solve", lambda _: {"solved": "again"})
+    assert theory_of(run) == whole  # control: what was written is read
+    forging._theory(attacks.BAD_THEORY[how])(folder, random.Random(1), folder)
+    assert theory_of(run).get("solved") == "again"
 
 
 def test_the_page_has_the_figure_and_the_advice(finished: Path) -> None:

@@ -25,6 +25,7 @@ from typer.testing import CliRunner
 from worlds import SCENARIOS
 
 import tracker
+from tracker.advice.theory_of_run import theory_of
 from tracker.cli import app
 from tracker.engine.simulate import Snapshot, empty_ledger, prepare, simulate
 from tracker.regular_files import NotRegular, read_regular
@@ -65,7 +66,16 @@ def invoke(*arguments: object) -> Any:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("finished") / "run"
-    tracker.run(SCENARIO, path, 1, shard_size=1)
+    theory_of(tracker.run(SCENARIO, path, 1, shard_size=1))
+    return path
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with both parts of the run."""
+    path = tmp_path_factory.mktemp("parts")
+    for number in (1, 2):
+        theory_of(tracker.run(SCENARIO, path / str(number), 1, shard_size=1, part=(number, 2)))
     return path
 
 
@@ -325,7 +335,7 @@ def test_attacks_are_answered_quickly_and_rightly(
     for command in ("status", "resume"):  # control: nothing is refused or put aside without a reason
         assert attacks.answer(command, copied(good, tmp_path, f"good {command}"), SCENARIO, expected) == attacks.FINE
     for seed in range(len(kinds)):
-        for command in ("status", "open", "resume"):
+        for command in ("status", "resume", "open" if state == "finished" else "watch"):
             folder = copied(good, tmp_path, "run")
             attack = plant(folder, seed, outside)
             with within():
@@ -335,6 +345,25 @@ def test_attacks_are_answered_quickly_and_rightly(
             shutil.rmtree(folder)
             for rest in tmp_path.glob("run-*"):
                 shutil.rmtree(rest)
+
+
+def test_a_part_that_attacks_is_not_merged(parts: Path, expected: str, tmp_path: Path) -> None:
+    outside = precious(tmp_path / "outside")
+    untouched = contents(outside)
+    assert (
+        attacks.answer("merge", copied(parts / "1", tmp_path, "run"), SCENARIO, expected, parts / "2") == attacks.FINE
+    )
+    kinds = [kind for kind in attacks.KINDS if "finished" in kind.state]
+    for seed in range(len(kinds)):
+        for name in ("run", "whole"):
+            shutil.rmtree(tmp_path / name, ignore_errors=True)
+        attack = plant(copied(parts / "1", tmp_path, "run"), seed, outside)
+        with within():
+            answer = attacks.answer("merge", tmp_path / "run", SCENARIO, expected, parts / "2")
+        assert answer in attack.answers["merge"], (attack.name, answer)
+        assert (contents(outside), (tmp_path / "whole").exists()) == (untouched, answer == attacks.FINE), attack.name
+        for rest in tmp_path.glob("run-*"):
+            shutil.rmtree(rest)
 
 
 @pytest.mark.parametrize("seed", [0, 30])

@@ -8,6 +8,7 @@ import numpy as np
 
 from tracker.advice.answers import advice_of
 from tracker.advice.bounded_theory import Theory
+from tracker.advice.theory_form import is_theory
 from tracker.limits import OutOfScope
 from tracker.regular_files import stands_there
 from tracker.runs.file_names import THEORY
@@ -30,7 +31,8 @@ def theory_of(run: Run, notice: Callable[[str], None] = _say_nothing) -> dict[st
     A run in memory, or in a directory that cannot be written to, has it solved each time.
     """
     path, run_hash = run.path, run.summary["hash"]
-    if path is not None and (kept := read_theory(path, run_hash)) is not None:
+    kept = read_theory(path, run_hash) if path is not None else None
+    if kept is not None and is_theory(kept, [keys.name for keys in run.scenario.samplers]):
         return kept
     notice("solving what theory says of this scenario")
     solved = solve(run)

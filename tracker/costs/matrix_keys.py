@@ -89,7 +89,12 @@ def matrix_of(given: Any, name: str, dimension: int, *, definite: bool) -> Array
             what = f"not positive definite: its smallest eigenvalue is {lowest:g}"
             raise ValueError(f"{name}: {what if definite else f'a variance of {lowest:g} is negative'}")
         return np.diag(np.array(given, dtype=float))
-    array = symmetric(given.numbers if isinstance(given, MatrixFile) else given, name, definite=definite)
+    if isinstance(given, MatrixFile) and len(given.numbers) == dimension:
+        derived = given.file.derived  # judged once, however many modes use it
+        if ("symmetric", definite) not in derived:
+            derived["symmetric", definite] = symmetric(given.numbers, name, definite=definite)
+        return np.asarray(derived["symmetric", definite])
+    array = given.numbers if isinstance(given, MatrixFile) else symmetric(given, name, definite=definite)
     if len(array) != dimension:
         raise ValueError(f"{name}: {len(array)} x {len(array)}, but {counted}")
     return array

@@ -23,9 +23,9 @@ class Regimes(NamedTuple):
 
     def places(self) -> Integers:
         """Return for each row its place among those of the same name, shape (n,)."""
+        order, counts = np.argsort(self.code, kind="stable"), np.bincount(self.code)
         out = np.zeros(len(self.code), dtype=np.int64)
-        for one in range(len(self.names)):
-            out[self.code == one] = np.arange(int((self.code == one).sum()))
+        out[order] = np.arange(len(self.code)) - np.repeat(np.cumsum(counts) - counts, counts)
         return out
 
     def switches(self) -> tuple[tuple[int, str], ...]:

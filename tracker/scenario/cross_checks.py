@@ -209,9 +209,12 @@ def _read_from_data(parts: Parts, column: str, names: list[str]) -> Iterator[str
     if regimes is None:
         yield f'schedule.from: no column "{column}" in {files[0]}'
         return
-    for name in regimes.names:
-        if name not in names:
-            yield f'schedule.from: column "{column}" names {show(name)}, which is an {say_unknown(name, names, "mode")}'
+    strangers = (
+        f'schedule.from: column "{column}" names {show(name)}, which is an {say_unknown(name, names, "mode")}'
+        for name in regimes.names
+        if name not in names
+    )
+    yield from first_few(strangers, "schedule.from")
     for name in names:
         if name not in regimes.names:
             yield f'schedule.from: no row of column "{column}" names the mode {show(name)}'

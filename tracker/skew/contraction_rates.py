@@ -22,6 +22,9 @@ ROUNDING = 1e-15  # of the largest eigenvalue: of a smaller one not even the sig
 MANY = 64  # coordinates, beyond which it pays that H alone is symmetric
 TOGETHER = 200_000  # numbers in the factors of a product that are multiplied at once
 LARGE = 40  # dimensions beyond which a matrix of size N^2 takes more memory than it saves time
+LARGEST_TURNING = (
+    300  # coordinates; a matrix that is not symmetric takes seconds beyond, in one call that nothing breaks off
+)
 STABLE = 1.0 - 1e-12  # beyond this radius a Lyapunov solve is noise
 
 
@@ -127,22 +130,41 @@ def regressor_limit(H: ArrayLike, R: ArrayLike, S: ArrayLike) -> float:
 
 
 def _mean_square_limit(A: Array, spread: Callable[[Array], Array]) -> float:
-    """Return the first epsilon where X -> X - epsilon (A X + X A') + epsilon^2 spread(X) has radius 1; spread keeps covariances."""
-    from scipy.linalg import solve_continuous_lyapunov
+    """Return the first epsilon where X -> X - epsilon (A X + X A') + epsilon^2 spread(X) has radius 1; spread keeps covariances.
 
+    nan where A is too large for it to be found within seconds.
+    """
     least = _least(np.linalg.eigvals(A).astype(np.complex128))
     if not least > 0.0:
         return least if np.isnan(least) else 0.0
+    symmetric = np.array_equal(A, A.T)
+    if len(A) > LARGEST_TURNING and not symmetric:
+        return np.nan
+    solve = _by_eigenvalues(A) if symmetric else _by_schur(A)
     X: Array = np.eye(len(A))
     radius = 0.0
     for _ in range(POWERS):
         last = radius
-        X = np.asarray(solve_continuous_lyapunov(A, spread(X)), dtype=np.float64)
+        X = solve(spread(X))
         radius = float(np.linalg.norm(X))
         X = X / radius
         if abs(radius - last) <= CONVERGED * radius:
             break
     return 1.0 / radius
+
+
+def _by_eigenvalues(A: Array) -> Callable[[Array], Array]:
+    """Return the map C -> X with A X + X A = C, of a symmetric A."""
+    rates, U = np.linalg.eigh(A)
+    sums = rates[:, np.newaxis] + rates
+    return lambda C: np.asarray(U @ ((U.T @ C @ U) / sums) @ U.T)
+
+
+def _by_schur(A: Array) -> Callable[[Array], Array]:
+    """Return the map C -> X with A X + X A' = C."""
+    from scipy.linalg import solve_continuous_lyapunov
+
+    return lambda C: np.asarray(solve_continuous_lyapunov(A, C), dtype=np.float64)
 
 
 def _spreading(B: Array) -> Callable[[Array], Array]:

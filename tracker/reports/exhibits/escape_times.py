@@ -23,6 +23,8 @@ def shown(view: View) -> Shown | None:
             if len(wells) < 2 or waits is None or waits["median"] is None:
                 continue
             slowest = min(wells[1:], key=lambda row: row["rate"])  # the first is the deepest, where it is to go
+            if not slowest["rate"] > 0.0:  # the barrier is so high that its rate is no number any more
+                continue
             median = math.log(2.0) / (slowest["rate"] * view.epsilons[name])
             seen = number(waits["median"])
             seen += (
