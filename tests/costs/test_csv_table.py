@@ -16,6 +16,7 @@ from tracker import regular_files
 from tracker.costs import csv_table
 from tracker.costs.csv_rows import read_data
 from tracker.costs.csv_table import parse_table
+from tracker.runs.forecast import ResourceLimits, search_refusals
 
 N = 500
 
@@ -112,3 +113,13 @@ def test_a_file_that_grows_beyond_the_limit_is_refused(tmp_path: Path, monkeypat
     assert "larger than" in read_data(tmp_path / "d.csv").problem
     monkeypatch.setattr("tracker.costs.csv_rows.LARGEST_DATA", 404)
     assert len(read_data(tmp_path / "d.csv").table.numbers) == 100
+
+
+def test_a_file_of_25_million_numbers_is_not_too_much_to_minimise(text: str, tmp_path: Path, monkeypatch: Any) -> None:
+    """A hundred megabytes, two modes: the passes of Newton's method are counted, not those of a search."""
+    (tmp_path / "d.csv").write_text(text.replace(" é", ""))
+    scenario = world(tmp_path)
+    for times, refused in ((1, False), (10, True)):
+        rows = np.broadcast_to(0.0, (times * csv_table.MOST_NUMBERS // 3, 3))  # takes no memory
+        monkeypatch.setattr(type(scenario.modes[0]), "feature_rows", lambda _, rows=rows: rows)
+        assert bool(search_refusals(scenario, ResourceLimits())) == refused

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tracker.costs.csv_table import DataTable
 
 COLUMNS_SHOWN = 12
+NEWTON_SAVES = 20  # a search looks at all rows some 4,000 times, Newton's method on a convex cost at most 200 times
 
 
 def _tuple(value: Any) -> Any:

@@ -19,7 +19,16 @@ from pydantic import Field, model_validator
 from tracker.costs.base import CostKeys
 from tracker.costs.csv_rows import CsvFile
 from tracker.costs.csv_table import DataTable
-from tracker.costs.data_columns import Column, Columns, feature_rows, missing, own_rows, places, wrong_features
+from tracker.costs.data_columns import (
+    NEWTON_SAVES,
+    Column,
+    Columns,
+    feature_rows,
+    missing,
+    own_rows,
+    places,
+    wrong_features,
+)
 from tracker.costs.logistic.rows import CLASSES, Logistic
 from tracker.costs.row_order import MEANING, row_order
 from tracker.costs.row_order import Rows as RowsKey
@@ -122,8 +131,8 @@ class LogisticKeys(CostKeys):
         return feature_rows(self.data, self.features, intercept=self.intercept, standardize=self.standardize)
 
     def search_size(self) -> int:
-        """Return the rows times the coefficients."""
-        return self.feature_rows().size
+        """Return the rows times the coefficients, as few as Newton's method needs."""
+        return self.feature_rows().size // NEWTON_SAVES
 
     def build(self) -> Logistic:
         """Return the parameters for the kernels."""

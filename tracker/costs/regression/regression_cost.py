@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from tracker.costs.base import CostKeys
 from tracker.costs.csv_rows import CsvFile
-from tracker.costs.data_columns import Column, Columns, feature_rows, own_rows, places, wrong_features
+from tracker.costs.data_columns import NEWTON_SAVES, Column, Columns, feature_rows, own_rows, places, wrong_features
 from tracker.costs.gaussian_noise import noise_factor
 from tracker.costs.noise_memory import Memory
 from tracker.costs.regression.gaussian_regressors import AbsoluteDrawn, HuberDrawn, SquaredDrawn
@@ -175,8 +175,8 @@ class RegressionKeys(CostKeys):
         return 'loss: "absolute" has no Hessian (it is 0 almost everywhere)'
 
     def search_size(self) -> int:
-        """Return the rows times the coefficients of stored data."""
-        return self.feature_rows().size if self.stored else 0
+        """Return the rows times the coefficients of stored data, as few as Newton's method needs."""
+        return self.feature_rows().size // NEWTON_SAVES if self.stored else 0
 
     def build(self) -> Any:
         """Return the parameters for the kernels."""
