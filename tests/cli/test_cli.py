@@ -611,7 +611,7 @@ def test_jsonable_has_no_constants_that_json_lacks() -> None:
 def test_commands_that_only_look_load_nothing_heavy(tmp_path: Path) -> None:
     """Control: a run loads numba."""
     tell = "import sys; import tracker.cli\ntry: tracker.cli.app()\nexcept SystemExit: pass\n"
-    tell += "print([name for name in ('numba', 'scipy', 'xarray') if name in sys.modules], file=sys.stderr)"
+    tell += "print([name for name in ('numba', 'scipy', 'xarray', 'tracker.engine') if name in sys.modules], file=sys.stderr)"
     place = tmp_path / "run"
     file = str(ROOT / "scenarios" / "example_a.toml")
     loaded = {}
@@ -625,4 +625,5 @@ def test_commands_that_only_look_load_nothing_heavy(tmp_path: Path) -> None:
         )
         loaded[words[0]] = done.stderr.splitlines()[-1]
     assert "numba" in loaded["run"]
+    assert "xarray" not in loaded["run"]
     assert loaded["status"] == loaded["list"] == "[]"

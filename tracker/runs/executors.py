@@ -65,6 +65,11 @@ class ShardExecutor:
         self._payload: PackedProblem = pack(problem)
         self._pool = pool
 
+    def serve(self, problem: Problem, shards: int) -> bool:  # noqa: ARG002
+        """Turn to another problem when all shards of the last are done; False where that is impossible."""
+        self._payload = pack(problem)
+        return True
+
     def submit(self, task: Task) -> Future[Stored]:
         """Begin a shard."""
         return self._pool.submit(work, self._payload, task)
@@ -97,6 +102,12 @@ class Threads(ShardExecutor):
         self._pool = pool or ThreadPoolExecutor(count)
         self._stop = threading.Event()
         self._steps: dict[int, float] = {}
+
+    def serve(self, problem: Problem, shards: int) -> bool:  # noqa: ARG002
+        """Turn to another problem."""
+        self._problem = problem
+        self._steps.clear()
+        return True
 
     def submit(self, task: Task) -> Future[Any]:
         """Begin a shard."""
@@ -139,6 +150,13 @@ class Processes(ShardExecutor):
         self._steps: Any = self._context.RawArray("d", max(shards, 1))
         self._stop: Any = self._context.RawValue("b", 0)
         self._pool = self._made()
+
+    def serve(self, problem: Problem, shards: int) -> bool:
+        """Turn to another problem, unless it has more shards than there are places to tell their steps."""
+        if shards > len(self._steps):
+            return False
+        self._steps[:] = [0.0] * len(self._steps)
+        return super().serve(problem, shards)
 
     def _made(self) -> ProcessPoolExecutor:
         board = (self._steps, self._stop)
@@ -241,15 +259,20 @@ def refuse_unknown(name: str) -> None:
 
 def executor_of(problem: Problem, executor: Executor | int | None, name: str, shards: int) -> ShardExecutor:
     """Return what computes the shards: the caller's executor, or the engine that ``name`` asks for."""
-    if isinstance(executor, int) and executor < 1:
-        raise ValueError(f"executor: {executor} workers are too few: at least 1")
     if isinstance(executor, ThreadPoolExecutor):
         return Threads(problem, None, executor)
     if isinstance(executor, Executor):
         return ShardExecutor(problem, executor)
+    return engine_of(problem, executor, name, shards)
+
+
+def engine_of(problem: Problem, workers: int | None, name: str, shards: int) -> ShardExecutor:
+    """Return the engine that ``name`` asks for."""
+    if workers is not None and workers < 1:
+        raise ValueError(f"executor: {workers} workers are too few: at least 1")
     refuse_unknown(name)
     if name == "threads":
-        return Threads(problem, executor)
+        return Threads(problem, workers)
     if name == "processes":
-        return Processes(problem, executor, shards)
-    return Dask(problem, executor, name.partition(":")[2] or None)
+        return Processes(problem, workers, shards)
+    return Dask(problem, workers, name.partition(":")[2] or None)

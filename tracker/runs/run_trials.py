@@ -21,6 +21,7 @@ from tracker.runs.checkpoints import steps_held
 from tracker.runs.dask_cluster import refuse_if_silent
 from tracker.runs.executors import executor_of
 from tracker.runs.forecast import LARGEST_SHARD, MOST_SHARDS
+from tracker.runs.kept_engine import KeptEngine
 from tracker.runs.lock_file import hold_lock
 from tracker.runs.manifest import Part, shards_of, trials_of
 from tracker.runs.progress_bars import progress_of
@@ -40,6 +41,7 @@ from tracker.scenario.own_kinds import with_expected_draws
 
 if TYPE_CHECKING:
     from tracker.engine.simulate import Problem
+    from tracker.runs.executors import ShardExecutor
     from tracker.runs.manifest import Manifest
     from tracker.runs.netcdf import World
     from tracker.runs.run_errors import FailedShard
@@ -52,7 +54,7 @@ SECONDS_BETWEEN_SIGNS_OF_LIFE = 2.0  # of life, for `tracker status`
 class Execution(NamedTuple):
     """How a run, or each point of a sweep, is carried out: nothing of it changes the result."""
 
-    executor: Executor | int | None
+    executor: Executor | KeptEngine | int | None
     engine: str
     progress: Progress
     notice: Callable[[str], None]
@@ -231,7 +233,7 @@ def _warn(line: str) -> None:
 
 def _ready(scenario: Scenario, how: Execution, world: World | None = None) -> Problem:
     """Prepare and compile; ``world`` brings the modes and the origin of a run that is gone on with."""
-    if not isinstance(how.executor, Executor):
+    if not isinstance(how.executor, (Executor, KeptEngine)):
         refuse_if_silent(how.engine, scenario.packages)  # before anything is prepared or written
     if how.checks:
         check_at_start(scenario)
@@ -300,7 +302,7 @@ def compute(
         return []
     # BLAS on one thread: trials are what runs in parallel, and sums must not depend on the number of threads
     with threadpool_limits(1, user_api="blas"):
-        engine = executor_of(problem, how.executor, how.engine, len(shards))
+        engine = _engine(problem, how, len(shards))
         schedule = ShardSchedule(engine, tasks, commit, how.notice)
         try:
             schedule.run(tell)
@@ -309,6 +311,12 @@ def compute(
             raise
         engine.close(at_once=False)
     return schedule.failed
+
+
+def _engine(problem: Problem, how: Execution, shards: int) -> ShardExecutor:
+    if isinstance(how.executor, KeptEngine):
+        return how.executor.lend(problem, how.engine, shards)
+    return executor_of(problem, how.executor, how.engine, shards)
 
 
 def _task(problem: Problem, manifest: Manifest, directory: RunDirectory | None, index: int, trials: range) -> Task:

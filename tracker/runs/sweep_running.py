@@ -1,13 +1,14 @@
 """Carry out a sweep: run its points one after another, each in its own directory, and write one result.
 
 A point that fails or diverges is reported at once, and the others go on. All points have the same seed, so that neighbours
-differ only by what is swept. They share the compiled kernels of one process.
+differ only by what is swept. They share the compiled kernels of one process, and one pool of workers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from tracker.regular_files import is_own_folder, stands_there
 from tracker.runs import atomic_files, sweep_directory
 from tracker.runs.dask_cluster import refuse_if_silent
 from tracker.runs.file_names import POINTS
+from tracker.runs.kept_engine import KeptEngine
 from tracker.runs.lock_file import hold_lock
 from tracker.runs.ownership import put_aside
 from tracker.runs.progress_bars import progress_of
@@ -79,8 +81,12 @@ def sweep(
     points = points_of(scenario)
     if not isinstance(executor, Executor):
         refuse_if_silent(engine, scenario.packages)  # once for all points, not one failure for each
-    with progress_of(progress) as shown:
-        how = Execution(executor, engine, shown, notice, checks)
+    # one pool for all points, unless it is the caller's
+    pool: AbstractContextManager[Any] = (
+        nullcontext(executor) if isinstance(executor, Executor) else KeptEngine(executor)
+    )
+    with progress_of(progress) as shown, pool as workers:
+        how = Execution(workers, engine, shown, notice, checks)
         return _sweep(scenario, points, None if out is None else Path(out), how, tell, replace=replace, resume=resume)
 
 
@@ -143,13 +149,14 @@ def _carried_out(point: Point, place: Path | None, how: Execution) -> Run:
     options: dict[str, Any] = {
         "engine": how.engine, "progress": how.progress, "notice": how.notice, "checks": how.checks,
     }  # fmt: skip
+    workers: Any = how.executor  # perhaps an engine that is kept from point to point, which only a sweep has
     if place is None:
-        return run(point.scenario, None, how.executor, **options)
+        return run(point.scenario, None, workers, **options)
     try:
         if stands_there(place) and not is_own_folder(place):
             raise CorruptRun(place, "no folder of a run")  # noqa: TRY301
-        return run(point.scenario, place, how.executor, resume=True, **options)
+        return run(point.scenario, place, workers, resume=True, **options)
     except CorruptRun as damaged:
         aside = put_aside(place.parent.parent, place)
         how.notice(f"{point.label}: {damaged.reason}; moved to {aside}, computed again")
-        return run(point.scenario, place, how.executor, **options)
+        return run(point.scenario, place, workers, **options)
