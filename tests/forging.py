@@ -18,7 +18,8 @@ import numpy as np
 from tracker.runs.checkpoints import DIGEST_SIZE
 from tracker.runs.file_names import CHECKPOINTS, JOURNAL, MANIFEST, RESULT, SHARDS, SUMMARY, THEORY
 from tracker.runs.lock_file import LOCK_KEY
-from tracker.runs.manifest import SCENARIO, Manifest, open_sealed, seal
+from tracker.runs.manifest import SCENARIO, Manifest
+from tracker.runs.sealed_json import open_sealed, seal
 from tracker.runs.theory_file import KEY, theory_in
 
 # --- changing a directory so that its check digits are right

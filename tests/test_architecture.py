@@ -65,7 +65,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reports": {
         "advice", "metrics", "limits", "references", "convergence", "runs", "scenario", "engine", "chain", "costs.base", "costs.minimise", "baseline_names", "regular_files",
     },
-    "cli": {"advice", "limits", "runs", "scenario", "costs", "samplers", "metrics", "convergence", "reports", "__version__"},
+    "cli": {"advice", "limits", "runs", "scenario", "costs", "samplers", "metrics", "convergence", "reports", "regular_files", "__version__"},
 }  # fmt: skip
 # What studies/ may use beside ``tracker`` and its public modules: how numbers are measured, written and shown. No
 # simulation, no storage: what a study needs to know of a run, the run itself tells. And what a cost of one's own is made of.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,17 @@ def _elsewhere(tmp_path: Path, monkeypatch: Any) -> None:
 def test_there_are_starters_for_families_that_exist() -> None:
     assert {"quadratic", "polynomial", "mixture", "logistic"} <= set(starter_families()) <= set(COSTS)
     assert {path.stem for path in STARTERS.glob("*.toml")} == set(starter_families())
+
+
+@pytest.mark.usefixtures("_elsewhere")
+def test_what_stands_there_is_named_and_left_alone() -> None:
+    """A pipe is not waited for, a link that leads nowhere is no traceback."""
+    os.mkfifo("rows.csv")
+    Path("mine.toml").symlink_to("nowhere")
+    for words, taken in ((("rows", "--like", "logistic"), "rows.csv"), (("mine",), "mine.toml")):
+        done = invoke("new", *words)
+        assert (done.exit_code, done.stderr) == (2, f"{taken}: exists already\n")
+    assert sorted(path.name for path in Path().iterdir()) == ["mine.toml", "rows.csv"]
 
 
 @pytest.mark.usefixtures("_elsewhere")

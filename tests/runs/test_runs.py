@@ -20,7 +20,7 @@ import tracker
 from tracker.cli import app
 from tracker.engine.arrays import ARRAYS
 from tracker.runs import CorruptRun, RunExists, atomic_files, netcdf, open_run, run_trials
-from tracker.runs.manifest import open_sealed, seal
+from tracker.runs.sealed_json import open_sealed, seal
 from tracker.scenario import toml_text, with_settings
 
 # compiled; test_shipped_scenarios runs all of them in the interpreter

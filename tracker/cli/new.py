@@ -10,6 +10,7 @@ import typer
 
 from tracker.cli.error_messages import USAGE, Refused
 from tracker.cli.starters import starter
+from tracker.regular_files import read_regular, stands_there
 
 
 def new(
@@ -42,14 +43,23 @@ def new(
     path = Path(f"{name}.toml")
     contents = {path: text.encode(), **{Path(file): content for file, content in files.items()}}
     # a scenario is never written over; data that are there already may stay if they are the same
-    taken = [one for one, content in contents.items() if one.exists() and (one == path or one.read_bytes() != content)]
+    there = [one for one in contents if stands_there(one)]
+    taken = [one for one in there if one == path or not _holds(one, contents[one])]
     if taken:
         raise Refused(USAGE, f"{taken[0]}: exists already")
     for one, content in contents.items():
-        if not one.exists():
+        if one not in there:
             with one.open("xb") as file:
                 file.write(content)
     print(f"wrote {', '.join(map(str, contents))}; try: tracker validate {path}")
+
+
+def _holds(file: Path, content: bytes) -> bool:
+    """Tell whether a file has this content; what is no file, a pipe for one, has none."""
+    try:
+        return read_regular(file, len(content), links=True) == content
+    except OSError:
+        return False
 
 
 def _begun_like(family: str | None, name: str) -> tuple[str, dict[str, bytes]]:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from tracker.printable import printable
 from tracker.regular_files import NotRegular, open_regular
 from tracker.runs import atomic_files
-from tracker.runs.manifest import open_sealed, seal
 from tracker.runs.run_errors import CorruptRun, RunLocked
+from tracker.runs.sealed_json import open_sealed, seal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,10 +11,9 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple
 
 from tracker.runs.run_errors import FailedShard
+from tracker.runs.sealed_json import open_sealed, seal
 
 SCENARIO = "scenario.toml"  # kept beside the manifest
-CHECK_KEY = "check"
-CHECK_DIGITS = 16
 LARGEST_MANIFEST = 10_000_000  # bytes; a failed shard may bring a long message
 MOST_SHARDS_OF_A_RUN = 20_000  # so that looking at a run directory takes a moment, whatever its manifest says
 LARGEST_WHOLE = 2**63
@@ -307,21 +306,3 @@ def _entry(table: dict[str, Any]) -> Entry | None:
     numbers = (*entry.seconds, entry.at)
     texts = _matches(_SHA256, entry.sha256) and _matches(None, entry.file)
     return entry if texts and all(_is_whole(one, 0) for one in whole) and all(map(_is_number, numbers)) else None
-
-
-def seal(table: dict[str, Any], key: str, indent: int | None = None) -> bytes:
-    """Return ``table`` as JSON with a check digit over it and ``key``, which says what it is or whose."""
-    text = json.dumps(table, indent=indent, allow_nan=False)
-    check = hashlib.sha256(f"{key}\0{text}".encode()).hexdigest()[:CHECK_DIGITS]
-    return (json.dumps({**table, CHECK_KEY: check}, indent=indent, allow_nan=False) + "\n").encode()
-
-
-def open_sealed(data: bytes, key: str, indent: int | None = None) -> dict[str, Any]:
-    """Return the table that ``seal`` wrote as exactly these bytes; an empty one for any others."""
-    try:
-        table = json.loads(data)
-        check = table.pop(CHECK_KEY)
-        same = isinstance(check, str) and seal(table, key, indent) == data
-    except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
-        return {}
-    return table if same else {}

@@ -7,10 +7,9 @@ somebody) is moved to ``damaged/``, never removed. A file with any other name ma
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from tracker.regular_files import is_own_folder, is_regular, open_regular, read_regular, stands_there
+from tracker.regular_files import is_own_folder, is_regular, read_regular, stands_there
 from tracker.runs import atomic_files
 from tracker.runs.checkpoints import is_whole, place_of
 from tracker.runs.file_names import (
@@ -49,6 +48,7 @@ from tracker.runs.npz import array_names
 from tracker.runs.page_seals import SEALS, is_sealed
 from tracker.runs.run_errors import CorruptRun, RunExists
 from tracker.runs.run_identity import hash_of_file
+from tracker.runs.sign_of_life import sign_of_life
 from tracker.runs.theory_file import theory_in
 
 if TYPE_CHECKING:
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from tracker.runs.manifest import Journal
 
 LARGEST_DRAWING = 200_000_000  # bytes of a page or a figure
-PROGRESS_KEYS = ("done", "base", "total", "began", "at")
 
 
 class Found(NamedTuple):
@@ -292,15 +291,3 @@ def _readable_journal(path: Path, manifest: Manifest) -> Journal | None:
         return journal_in(path, manifest)
     except CorruptRun:
         return None
-
-
-def sign_of_life(path: Path) -> dict[str, float] | None:
-    """Return what a run says of its progress; None where it says nothing, or what no run would say."""
-    try:
-        with open_regular(path / PROGRESS) as file:
-            sign = json.loads(file.read(10_000))
-        found = {key: float(sign[key]) for key in PROGRESS_KEYS}
-    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
-        return None
-    sound = set(sign) == set(PROGRESS_KEYS) and all(0 <= value < 1e300 for value in found.values())
-    return found if sound and found["total"] > 0 and found["done"] <= found["total"] else None

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from tracker.runs.file_names import DAMAGED
 from tracker.runs.lock_file import living_holder
 from tracker.runs.manifest import shards_of, trials_of
-from tracker.runs.ownership import read_manifest, sign_of_life
+from tracker.runs.ownership import read_manifest
 from tracker.runs.resume_preview import preview_resume
 from tracker.runs.run_identity import resolve_links, resume_command
+from tracker.runs.sign_of_life import sign_of_life
 
 if TYPE_CHECKING:
     from tracker.runs.run_errors import FailedShard

@@ -9,7 +9,8 @@ from tracker.jsonable import jsonable
 from tracker.regular_files import read_regular
 from tracker.runs import atomic_files
 from tracker.runs.file_names import THEORY
-from tracker.runs.manifest import FORMAT, open_sealed, seal
+from tracker.runs.manifest import FORMAT
+from tracker.runs.sealed_json import open_sealed, seal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
