@@ -49,7 +49,7 @@ def exhibit() -> Exhibit:
         ax.contour(SIZES, RATIOS, rates, levels=[0.0], colors=INK, linewidths=1.5)
         for name, (s, ratio) in marks.items():
             ax.plot([s], [ratio], "o", color=INK, markersize=5)
-            ax.annotate(name, (s, ratio), xytext=(4, 5), textcoords="offset points", fontsize=8.0)
+            ax.annotate(name, (s, ratio), xytext=(4, 5), textcoords="offset points")
         ax.set_yscale("log")
         ax.set_xlabel("s, size of the skew matrix")
         ax.set_ylabel("α/ε")

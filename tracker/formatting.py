@@ -80,6 +80,8 @@ def percent(share: float | None) -> str:
         return DASH
     if 0 < share < 5e-4:
         return "under 0.1 %"
+    if 0.995 <= share < 1.0:  # not all of it
+        return f"{100 * share:.1f} %" if share < 0.9995 else "over 99.9 %"
     digits = 0 if abs(share) >= 0.1 or share == 0 else 1
     return _signed(f"{100 * share:.{digits}f} %")
 
@@ -104,6 +106,12 @@ def plain(value: float) -> str:
 def interval(low: float, high: float, digits: int = 3) -> str:
     """Return [low, high]."""
     return f"[{number(low, digits)}, {number(high, digits)}]"
+
+
+def digits_of_ratios(*ratios: float) -> int:
+    """Return how many digits ratios need, 3 or more, so that none that differs from 1 is written as 1."""
+    known = [ratio for ratio in ratios if math.isfinite(ratio) and ratio != 1.0]
+    return next((n for n in range(3, 7) if all(float(f"{ratio:.{n}g}") != 1.0 for ratio in known)), 7)
 
 
 def listed(names: Sequence[str]) -> str:

@@ -94,7 +94,7 @@ def test_times_to_reacquire_are_compared_by_the_means_of_all_waits(base: tracker
     assert isinstance(shown, Exhibit)
     assert (
         "Ratios are ratios of the means over paired trials, those of times of restricted means of all waits"
-        in shown.caption
+        in shown.method
     )
 
 
@@ -120,8 +120,8 @@ def test_only_times_are_compared_per_gradient_evaluation(base: tracker.Run) -> N
         assert found[THIRD, work][column] == pytest.approx(3.0 * found[THIRD, steps][column], rel=1e-12)
         assert found[SECOND, work][column] == found[SECOND, steps][column]
     assert isinstance(shown, Exhibit)
-    assert f"Not counted as gradient evaluations: {THIRD} also takes 2 costs a step." in shown.caption
-    assert "All take" not in shown.caption
+    assert f"Not counted as gradient evaluations: {THIRD} also takes 2 costs a step." in shown.method
+    assert "All take" not in shown.method
 
 
 def test_the_same_gradients_need_no_other_comparison(base: tracker.Run) -> None:
@@ -130,12 +130,12 @@ def test_the_same_gradients_need_no_other_comparison(base: tracker.Run) -> None:
     )
     assert "recovery time, in gradient evaluations" not in {title for _, title in rows(shown)}
     assert isinstance(shown, Exhibit)
-    assert "All take 1 gradient a step: times compare alike per step and per gradient evaluation." in shown.caption
+    assert "All take 1 gradient a step: times compare alike per step and per gradient evaluation." in shown.method
     also = f"{FIRST} also takes 1 Hessian a step and {THIRD} also takes 1 Hessian and 2 costs a step."
-    assert f"Not counted as gradient evaluations: {also}" in shown.caption
+    assert f"Not counted as gradient evaluations: {also}" in shown.method
     plain = sampler_vs_sampler.exhibit(View(base))
     assert isinstance(plain, Exhibit)
-    assert "Not counted" not in plain.caption
+    assert "Not counted" not in plain.method
 
 
 # --- diverged trials

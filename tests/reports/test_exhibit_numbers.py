@@ -360,7 +360,9 @@ def test_the_error_after_a_switch_is_the_error_and_not_its_square(view: View) ->
 
 def test_the_share_back_inside_grows_from_the_switch_on(view: View) -> None:
     errors, arrivals = shown(switches.exhibit(view)).figure.axes
-    *curves, half = arrivals.get_lines()
+    *curves, half = (line for line in arrivals.get_lines() if len(data(line)[0]) > 1)
+    dots = [(float(at[0]), float(share[0])) for at, share in map(data, arrivals.get_lines()) if len(at) == 1]
+    assert dots == [(view.summary[name]["recovery"]["median"], 0.5) for name in SAMPLERS]
     assert data(half)[1].tolist() == [0.5, 0.5]
     own = errors.get_lines()[: len(SAMPLERS)]  # the baselines have no waits
     assert [line.get_color() for line in curves] == [line.get_color() for line in own]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from interpreting import interpreted
+from test_sweep_page import answer, box, swept
 from worlds import SCENARIOS, bowls
 
 import tracker
@@ -136,6 +139,26 @@ def test_m7_better_in_some_modes_rests_on_an_interval() -> None:
     assert not time_in_target.differs_by_mode(planted(chance, chance[::-1] * 0.5), "quick")
     sure = np.linspace(0.85, 0.95, 6)
     assert time_in_target.differs_by_mode(planted(sure, sure - 0.3), "quick")  # control
+
+
+def test_m8_a_best_step_at_the_edge_of_the_grid_is_a_warning() -> None:
+    """The larger the step, the better, for one sampler in each world: its best may lie beyond, and the race is unfair to it."""
+    steps = {"chain.alpha": [0.001, 0.002], "samplers.*.epsilon": [0.01, 0.02, 0.03]}
+
+    def level(name: str, settings: dict[str, Any]) -> float:
+        epsilon = next(value for key, value in settings.items() if key.endswith("epsilon"))
+        inner = 1.0 + abs(epsilon - 0.02)
+        return {"frozen": 2.0, "oracle": 0.0, "plain": inner, "skewed": 0.9 - epsilon}[name]
+
+    found = box(swept(level, steps))
+    (edge,) = [line for line in found.warnings if "edge of the grid" in line]
+    assert edge.startswith("skewed: its best epsilon is at the edge of the grid for all 2 values of chain.alpha")
+    assert answer(swept(level, steps), "Can I trust it?").mark == "with care"
+    assert not any("plain" in line for line in found.warnings)  # control: its best step lies inside
+    half = next(line for line in found.answers if line.question == "Did it track?").in_full
+    assert (
+        "surely more than half of it" in half or "more than half" not in half
+    )  # said of the interval, not of the estimate
 
 
 def test_m9_one_name_one_number(stuck: View) -> None:

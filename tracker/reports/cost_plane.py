@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 GRID = {1: 201, 2: 33}  # points a side
 COARSE_GRID = 23  # of a plane through more dimensions, where a cost takes longer
 MOST_RECORDS = 4000  # that decide where the plane lies and how far it reaches
+FAR_ABOVE = 4.0  # times the median error of the samplers: such a sampler would shrink all others to a dot
 REACH = (0.004, 0.996)  # quantiles of the records that are drawn
 MARGIN = 0.06  # of the reach
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.85, 0.95, 0.99)  # quantiles of the excess cost at the records: the contours
@@ -100,7 +101,7 @@ class Plane:
     @cached_property
     def levels(self) -> Array:
         """Contours of the excess cost, the same in all panels: quantiles of what the records met."""
-        excess = self.view.arrays["excess"][:, : len(self.view.samplers)]
+        excess = self.view.arrays["excess"][:, usual_samplers(self.view)]
         excess = excess[np.isfinite(excess) & (excess > 0.0)]
         found = np.unique(np.quantile(excess, LEVELS)) if excess.size else np.linspace(0.1, 1.0, 5)
         return np.asarray(found if found.size > 1 else np.array([found[0], 2.0 * found[0]]))
@@ -120,9 +121,23 @@ def plane_of(view: View) -> Plane:
     return Plane(view, vectors * signs[:, np.newaxis])
 
 
+def usual_samplers(view: View) -> list[int]:
+    """Return the places of the samplers that decide what is drawn: all but those whose error is far above the median one."""
+    errors = np.array([mean_or_nan(view.tracking_error[:, n]) for n in range(len(view.samplers))])
+    usual = np.flatnonzero(errors <= FAR_ABOVE * np.nanmedian(errors)) if np.isfinite(errors).any() else ()
+    return [int(n) for n in usual] or list(range(len(view.samplers)))
+
+
+def mean_or_nan(values: Array) -> float:
+    """Return the mean of what is finite; nan where nothing is."""
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if finite.size else float("nan")
+
+
 def records_of(view: View) -> Array:
-    """Return recorded points of the samplers after the burn-in, evenly thinned, shape (n, N); diverged trials are left out."""
-    theta = view.arrays["theta"][:, : len(view.samplers)][:, :, view.averaged]
-    kept = theta[np.broadcast_to(view.kept[:, : len(view.samplers), np.newaxis], theta.shape[:3])]
+    """Return recorded points of the usual samplers after the burn-in, thinned evenly, shape (n, N), without diverged trials."""
+    names = usual_samplers(view)
+    theta = view.arrays["theta"][:, names][:, :, view.averaged]
+    kept = theta[np.broadcast_to(view.kept[:, names, np.newaxis], theta.shape[:3])]
     kept = kept[np.isfinite(kept).all(axis=-1)]
     return np.asarray(kept[:: max(1, -(-len(kept) // MOST_RECORDS))], dtype=float)

@@ -32,6 +32,7 @@ class Exhibit:
     question : its title
     caption : one sentence with the numbers that answer the question
     alt : what the figure shows, for those who do not see it
+    method : how the numbers are made, folded away with them
     """
 
     key: str
@@ -40,6 +41,7 @@ class Exhibit:
     alt: str
     figure: Figure
     table: Table
+    method: str = ""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker.baseline_names import FROZEN, ORACLE
+from tracker.baseline_names import FILTER, FROZEN, ORACLE
 from tracker.formatting import power_of_ten
 from tracker.scenario.registry import kind_places
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from tracker.array_types import Array
 
-WIDTH = 4.7  # inches: a column of text; on a phone the letters are still readable
+WIDTH = 3.85  # inches: on a phone of 390 dots LETTERS are 11 dots high; a wide page has smaller ones in the same places
+LETTERS = 8.6  # points, of all texts
 INK, MUTED, RULE, PAPER = "#1f2328", "#57606a", "#d0d7de", "#ffffff"
 # by the place of a kind in the table of samplers; each has a contrast of at least 3.5 on white
 COLOURS = (
@@ -35,9 +36,9 @@ COLOURS = (
 )  # fmt: skip
 # unlike any sampler's, and apart for colour-blind readers
 MODES = ("#8a7fd0", "#9a8f2e", "#3fa796", "#b0506a", "#c9b458", "#5b6f1f", "#7fb2d9", "#a24a96")
-LONGEST_NAME, LONGEST_TITLE = 24, 40  # characters of a name at an axis, and of one that stands alone
+LONGEST_NAME, LONGEST_TITLE = 18, 34  # characters of a name at an axis, and of one that stands alone
 LETTER_WIDTH = 0.64  # ems: the width of a digit, and of most letters or less
-WIDEST_TICKS = 56  # characters of all names side by side below an axis
+WIDEST_TICKS = 42  # characters of all names side by side below an axis
 LEGEND_ROOM = 0.45  # inches of a figure's height that are meant for its legend: two rows
 MOST_LEGEND_COLUMNS = 4  # of a legend
 LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1.2)), (0, (4, 1.2, 1, 1.2)), (0, (8, 2)), (0, (2, 1, 1, 1)))
@@ -48,15 +49,15 @@ SETTINGS: Any = {
     "axes.facecolor": "none",
     "savefig.facecolor": "none",
     "font.family": "DejaVu Sans",
-    "font.size": 8.5,
+    "font.size": LETTERS,
     "text.hinting": "none",  # else letters are measured in whole dots of the screen, up to a tenth too narrow
-    "axes.titlesize": 8.5,
+    "axes.titlesize": LETTERS,
     "axes.titlelocation": "left",
     "axes.titlepad": 5.0,
-    "axes.labelsize": 8.5,
-    "xtick.labelsize": 8.0,
-    "ytick.labelsize": 8.0,
-    "legend.fontsize": 8.0,
+    "axes.labelsize": LETTERS,
+    "xtick.labelsize": LETTERS,
+    "ytick.labelsize": LETTERS,
+    "legend.fontsize": LETTERS,
     "legend.frameon": False,
     "legend.handlelength": 2.4,
     "text.color": INK,
@@ -93,7 +94,11 @@ class Look(NamedTuple):
     marker: str
 
 
-OF_BASELINES = {FROZEN: Look(MUTED, (0, (1, 2)), "x"), ORACLE: Look(INK, (0, (6, 3)), "+")}
+OF_BASELINES = {
+    FROZEN: Look(MUTED, (0, (1, 2)), "x"),
+    FILTER: Look(MUTED, (0, (7, 1.5, 1, 1.5)), "*"),
+    ORACLE: Look(INK, (0, (6, 3)), "+"),
+}
 
 
 def looks(names: Sequence[str], kinds: Mapping[str, str]) -> dict[str, Look]:

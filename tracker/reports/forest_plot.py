@@ -52,7 +52,7 @@ def forest(
     """
     least, most = span
     ax.axvline(neutral, color=MUTED, linewidth=1.0)
-    right: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 8.0}
+    right: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "va": "center"}
     for n, row in enumerate(rows):
         look = looks[row.name]
         if n % 2:
@@ -64,7 +64,7 @@ def forest(
             ax.plot([np.clip(row.estimate, least, most)], [n], marker, color=look.color, clip_on=False)
             if marker != look.marker and np.isfinite(row.estimate):  # off the axis: say by how much
                 side = 1.0 if marker == ">" else -1.0
-                words: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 8.0, "color": MUTED}
+                words: dict[str, Any] = {"textcoords": "offset points", "va": "center", "color": MUTED}
                 place = (float(np.clip(row.estimate, least, most)), n)
                 ax.annotate(f"{row.estimate:.2g}", place, (-7 * side, 0), ha="right" if side > 0 else "left", **words)
         if head:

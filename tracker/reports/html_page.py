@@ -14,6 +14,7 @@ from tracker.formatting import DASH, number, whole
 from tracker.regular_files import read_regular, stands_there
 from tracker.reports.exhibit import Asked, Cell, Exhibit, Listing, Omitted, Section, Shown, Toggle, VerdictBox
 from tracker.reports.figure_files import inline_svg, write_figure
+from tracker.reports.words import words_on
 from tracker.runs import atomic_files
 from tracker.runs.page_seals import has_seal, is_sealed, with_seal
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 
 _NUMBER = re.compile(r"[−\d–∞]|under |never |not known")
+WORDS_GO_HERE = "(words)"
 LARGEST_PAGE = 200_000_000  # bytes
 # what every page of ours has in its head, also those from before pages were sealed
 OLD_HEAD = b"""<meta http-equiv="Content-Security-Policy" content="default-src 'none';"""
@@ -61,7 +63,8 @@ def render(
         Trials to play; the only script of a page, allowed by its hash.
     """
     shown = {item.key for section in sections for item in section.items if isinstance(item, Exhibit)}
-    return _template("page.html.j2").render(
+    page = _template("page.html.j2").render(
+        words_go_here=WORDS_GO_HERE,
         title=title,
         subtitle=subtitle,
         sections=sections,
@@ -71,6 +74,7 @@ def render(
         toggles=toggles,
         player=player,
     )
+    return page.replace(WORDS_GO_HERE, words_on(page), 1)
 
 
 def write(path: Path, make: Callable[[], str]) -> None:

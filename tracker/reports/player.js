@@ -10,13 +10,17 @@
     return new Uint16Array(bytes.buffer);
   };
   const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const maps = [...box.querySelectorAll("svg")].map(svg => {
-    const copy = svg.cloneNode(true), image = new Image(), size = svg.getAttribute("viewBox").split(" ");
-    copy.setAttribute("width", size[2]); copy.setAttribute("height", size[3]);
-    image.onload = draw;
-    image.src = "data:image/svg+xml," + encodeURIComponent(new XMLSerializer().serializeToString(copy));
-    return image;
-  });
+  let maps = [];
+  function paint() {  // a picture of its own does not know the colours of the page: they are written into it
+    maps = [...box.querySelectorAll("svg")].map(svg => {
+      const copy = svg.cloneNode(true), image = new Image(), size = svg.getAttribute("viewBox").split(" ");
+      copy.setAttribute("width", size[2]); copy.setAttribute("height", size[3]);
+      image.onload = draw;
+      const text = new XMLSerializer().serializeToString(copy).replace(/var\((--[\w-]+)\)/g, (_, name) => colour(name));
+      image.src = "data:image/svg+xml," + encodeURIComponent(text);
+      return image;
+    });
+  }
   function choose() {
     const one = data.trials[choice.value];
     trial = { mode: atob(one.mode), paths: one.paths.map(numbers) };
@@ -64,6 +68,7 @@
   slider.oninput = () => { at = +slider.value; draw(); };
   choice.onchange = choose;
   document.querySelectorAll(".legend input").forEach(one => one.addEventListener("change", draw));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
   box.hidden = false;
-  choose();
+  paint(); choose();
 })();

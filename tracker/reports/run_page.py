@@ -42,7 +42,7 @@ from tracker.reports.judged_by import closed_gap, mean_of
 from tracker.reports.median_waits import median_wait
 from tracker.reports.own_best_step import own_steps
 from tracker.reports.run_view import View
-from tracker.reports.step_notes import evaluations, over_limit, with_steps
+from tracker.reports.step_notes import UNKNOWN, evaluations, over_limit, with_steps
 from tracker.reports.trial_player import player_of
 from tracker.reports.verdict_box import verdict, which_sampler
 from tracker.reports.what_was_asked import asked
@@ -62,7 +62,7 @@ PARTS = (
         "Did it track?",
         (landscape, one_trial, mode_belief, forecasts, error_over_time, running_mean, switches, time_in_target),
     ),
-    ("Which sampler?", (sampler_vs_sampler,)),
+    ("Which sampler?", (sampler_vs_sampler, skew_path)),
     ("What could be known?", (known_share,)),
     ("Does it agree with theory?", (densities, reconstruction, dwells, best_step)),
 )
@@ -88,11 +88,8 @@ def toggles(view: View) -> list[Toggle]:
 def sections(view: View, health: dict[str, Health]) -> list[Section]:
     """Return the exhibits in their order."""
     drawn = {heading: [part.exhibit(view) for part in parts] for heading, parts in PARTS}
-    drawn["Can I trust it?"] = [
-        skew_path.exhibit(view),
-        *state_paths.exhibits(view),
-        diagnostics.exhibit(view, health),
-    ]
+    drawn["Which sampler?"] += state_paths.exhibits(view)
+    drawn["Can I trust it?"] = [diagnostics.exhibit(view, health)]
     own = own_steps(view)
     noticed = detections.shown(view)
     beside: dict[str, tuple[Item, ...]] = {
@@ -110,7 +107,11 @@ def sections(view: View, health: dict[str, Health]) -> list[Section]:
 def advised(view: View) -> Shown:
     """Return what ``tracker advise`` says, as a table."""
     caption = "What tracker advise says of this scenario. Each answer is exact, asymptotic, measured by this run, or not known."
-    return Shown(caption, Table(("question", "answer"), tuple(ten_lines(view.theory["advice"]))))
+    lines = ten_lines(view.theory["advice"])
+    told = [(question, answer) for question, answer in lines if answer != UNKNOWN]
+    if rest := [question for question, answer in lines if answer == UNKNOWN]:
+        told.append(("Not known here", " ".join(rest)))
+    return Shown(caption, Table(("question", "answer"), tuple(told)))
 
 
 def exhibits(run: Run) -> list[Exhibit | Omitted]:
@@ -211,6 +212,10 @@ def _cells(metric: Metric, row: Mapping[str, Any]) -> tuple[str, ...]:
         return ()
     if metric.kind == "time":
         return percent(entry.get("already")), median_wait(entry)
+    if (
+        metric.unit == "share" and metric.leads and entry.get("stderr")
+    ):  # what samplers are ranked by is told to its error
+        return (f"{plus_minus(100.0 * entry['mean'], 100.0 * entry['stderr'])} %",)
     return (percent(entry.get("mean")) if metric.unit == "share" else average(entry) if entry else DASH,)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tracker.baseline_names import BASELINES, FROZEN, ORACLE
-from tracker.formatting import counted, interval, listed, number
+from tracker.formatting import counted, digits_of_ratios, interval, listed, number
 from tracker.metrics.averages import CONFIDENCE, FEWEST_TRIALS, no_interval
 from tracker.metrics.estimates import paired_comparison, trial_waits
 from tracker.metrics.table import metrics_of
@@ -87,14 +87,14 @@ def exhibit(view: View) -> Exhibit | Omitted:
             ax.axvspan(1e-9, 1.0, color=MODES[2], alpha=0.06, linewidth=0)  # the better side
             ax.set_title(quantity.title)
         axes[-1].set_xlabel(f"ratio to {shorten(view.names)[view.index(reference)]} (left of 1 is better)")
-    caption = _caption(view, reference, others, compared)
-    caption += _about_gradients(view) if any(quantity.is_time for quantity, _ in compared) else ""
+    caption, method = _caption(view, reference, others, compared), _method(view, compared)
+    method += _about_gradients(view) if any(quantity.is_time for quantity, _ in compared) else ""
     law = view.scenario.chain
     if len(set(view.evaluations[: len(view.samplers)])) > 1:
-        caption += f" {per_gradient(_gradients(view), law.alpha if law is not None else None)}"
+        method += f" {per_gradient(_gradients(view), law.alpha if law is not None else None)}"
     caption += f" Not drawn, as all their trials diverged: {listed(lost)}." if lost else ""
     alt = f"Forest plot: ratios of {len(drawn)} samplers to {reference} with 95 % intervals, for {len(compared)} quantities."
-    return Exhibit(KEY, QUESTION, caption, alt, fig, _table(reference, compared))
+    return Exhibit(KEY, QUESTION, caption, alt, fig, _table(reference, compared), method)
 
 
 def _sorted(rows: list[Row]) -> list[Row]:
@@ -140,11 +140,15 @@ def _caption(view: View, reference: str, others: list[str], compared: list[tuple
     if len(view.samplers) > 1:
         text = f"at these steps ({steps_of(view, view.alive)}): {text}"
     text = text[0].upper() + text[1:]
+    return f"{text}."
+
+
+def _method(view: View, compared: list[tuple[Quantity, dict[str, Paired]]]) -> str:
     times = any(quantity.is_time for quantity, _ in compared)
     kinds = "Ratios are ratios of the means over paired trials"
     kinds += ", those of times of restricted means of all waits" if times else ""
     oracle = "; the oracle, with no error, has no place on this axis" if ORACLE in view.names else ""
-    return f"{text}. {kinds}{oracle}."
+    return f"{kinds}{oracle}."
 
 
 def _gradients(view: View) -> dict[str, int]:
@@ -169,7 +173,8 @@ def _how_sure(pair: Paired, choice: str) -> str:
             f"{wins} (undecided: {no_interval(pair.trials) if pair.trials < FEWEST_TRIALS else 'no interval is known'})"
         )
     sure = "" if pair.high < 1 else " (undecided: the interval holds 1)" if pair.low <= 1 else " (worse)"
-    return f"95 % interval {interval(pair.low, pair.high)}{choice}, {wins}{sure}"
+    digits = digits_of_ratios(pair.low, pair.high)
+    return f"95 % interval {interval(pair.low, pair.high, digits)}{choice}, {wins}{sure}"
 
 
 def _table(reference: str, compared: list[tuple[Quantity, dict[str, Paired]]]) -> Table:

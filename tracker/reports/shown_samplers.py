@@ -21,3 +21,12 @@ def best_reference_worst(view: View) -> tuple[str, ...]:
     means = {name: sign * mean_of(view, name) for name in view.alive if np.isfinite(mean_of(view, name))}
     worst = max(means, key=lambda name: means[name])
     return tuple(dict.fromkeys((best, view.alive[0], worst)))
+
+
+def described(view: View, shown: tuple[str, ...]) -> str:
+    """Say what the samplers of ``best_reference_worst`` are; one may be two of them."""
+    if len(shown) == 3:
+        return "the best sampler, the first of the file and the worst"
+    if shown[0] == view.alive[0]:
+        return "the best sampler, the first of the file, and the worst"
+    return "the best sampler and the worst, which is the first of the file"

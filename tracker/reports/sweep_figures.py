@@ -177,8 +177,8 @@ def _maps(drawn: SweepPicture) -> Figure:
                 rotation_mode="anchor",
             )
             ax.set_yticks(range(len(down.values)), shorten(ticks(down)), parse_math=False)
-        picture.supxlabel(across.address, fontsize=9)
-        picture.supylabel(down.address, fontsize=9)
+        picture.supxlabel(across.address)
+        picture.supylabel(down.address)
         bar = picture.colorbar(image, ax=picture.axes, label=drawn.title, fraction=0.05)
         bar.outline.set_visible(False)  # type: ignore[operator]
     return picture
@@ -195,7 +195,7 @@ def _annotate(ax: Axes, drawn: SweepPicture, sampler: str, norm: Any) -> None:
         if troubled[row, column]:
             ax.plot(column, row, "x", color=MUTED if np.isnan(value) else colour, markersize=9)
         elif written and np.isfinite(value):
-            ax.text(column, row, number(float(value), 2), ha="center", va="center", color=colour, fontsize=7.5)
+            ax.text(column, row, number(float(value), 2), ha="center", va="center", color=colour)
     for row, column in _best_places(drawn, sampler):
         colour = DARK if norm(values[row, column]) > 0.6 else BRIGHT
         ax.add_patch(Rectangle((column - 0.44, row - 0.44), 0.88, 0.88, fill=False, edgecolor=colour, linewidth=1.4))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tracker.reports.exhibits import landscape
 from tracker.reports.exhibits.landscape import draw_surface, minimisers
 from tracker.reports.figure_files import inline_svg
 from tracker.reports.figure_style import COLOURS, figure, mode_colours
@@ -30,12 +31,13 @@ WIDTH, HEIGHT = 4.6, 2.8  # inches of a landscape
 
 
 class Player(NamedTuple):
-    """What a page needs to play trials: the data, a landscape for each mode, and names for the choice of a trial."""
+    """What a page needs to play trials: the data, a landscape for each mode, names for the choice of a trial, and its place."""
 
     data: str
     landscapes: tuple[str, ...]
     trials: tuple[str, ...]
     script: str
+    after: str = landscape.KEY
 
     @property
     def policy(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tracker.formatting import counted, interval, number, percent
+from tracker.formatting import counted, digits_of_ratios, interval, number, percent
 from tracker.metrics.claims import read_side
 from tracker.metrics.table import METRICS
 from tracker.reports.exhibit import Asked, Outcome
@@ -44,13 +44,15 @@ def _numbers(claim: Any, one: Mapping[str, Any]) -> str:
     ratio = isinstance(claim.left, str) and isinstance(claim.right, str)
     metric = METRICS[read_side(claim.left if isinstance(claim.left, str) else claim.right).quantity]
     share = metric.unit == "share" and not ratio
-    estimate = percent(one["estimate"]) if share else number(one["estimate"])
+    known = [one[key] for key in ("estimate", "low", "high") if one[key] is not None]
+    digits = digits_of_ratios(*known) if ratio else 3
+    estimate = percent(one["estimate"]) if share else number(one["estimate"], digits)
     if one["low"] is None or one["high"] is None:
         ends = ", no interval"
     elif share:
         ends = f" [{percent(one['low'])}, {percent(one['high'])}]"
     else:
-        ends = f" {interval(one['low'], one['high'])}"
+        ends = f" {interval(one['low'], one['high'], digits)}"
     mean = f"mean {metric.title}" if metric.kind == "time" else metric.title
     against = f"{mean}, ratio" if ratio else metric.label
     return f"{against} {estimate}{ends}"

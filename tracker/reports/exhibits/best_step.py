@@ -118,7 +118,7 @@ def _scale(ax: Axes, view: View) -> None:
         (FAST, high, 1.0, "right", "fast: averaged"),
     ):
         ax.axvspan(left, right, color=RULE, alpha=0.5 if label.startswith("matched") else 0.2, linewidth=0)
-        ax.text(place, 1.04, label, ha=align, va="bottom", transform=ax.transAxes, color=MUTED, fontsize=8.0)
+        ax.text(place, 1.04, label, ha=align, va="bottom", transform=ax.transAxes, color=MUTED)
     for n, (name, ratio) in enumerate(ratios.items()):
         look = view.looks[name]
         ax.plot([ratio], [0.5 + 0.6 * ((n + 0.5) / len(ratios) - 0.5)], look.marker, color=look.color, label=name)
@@ -170,13 +170,12 @@ def _curves(ax: Axes, view: View, known: dict[str, Theory]) -> None:
         " temperature floor ",
         ha="right" if right else "left",
         va="top" if floor > ROOM_FOR_A_LABEL * tallest else "bottom",
-        fontsize=8.0,
         color=MUTED,
     )
     log_axis(ax)
     ax.set_ylim(0.0, tallest or None)
-    star = ", best step (star)" if any(not t.why for t in known.values()) else ""
-    ax.set_title(f"mean-square error: exact (line){star}, measured (dot)")
+    star = ", star best step" if any(not t.why for t in known.values()) else ""
+    ax.set_title(f"mean-square error\n(line exact{star}, dot measured)")
     ax.set_xlabel("ε, step of the sampler")
 
 

@@ -131,7 +131,7 @@ def _dots(ax: Axes, view: View, ranges: dict[str, tuple[float, float]]) -> None:
     ax.set_xlim(low / 1.2, high)
     for row, (name, pair) in enumerate(ranges.items()):
         if np.isnan(pair).any():
-            ax.text(low, row, "not known", va="center", fontsize=8.0, color=MUTED)
+            ax.text(low, row, "not known", va="center", color=MUTED)
         elif np.isinf(pair[1]):
             ax.text(high / 1.2, row, "∞ ", ha="right", va="center", color=view.looks[name].color)
 

@@ -10,7 +10,7 @@ from tracker import chain
 from tracker.formatting import counted, interval, listed, number
 from tracker.metrics.multiple_tests import Family, family
 from tracker.reports.exhibit import Exhibit, Omitted, Table
-from tracker.reports.figure_style import INK, MARKERS, figure, legend, log_axis, mode_colours
+from tracker.reports.figure_style import INK, MARKERS, figure, legend, mode_colours, steps_axis
 
 if TYPE_CHECKING:
     from tracker.array_types import Array
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 
 KEY, QUESTION = "dwell-times", "Did the hidden chain behave as its law says?"
+SHORTEST_DRAWN = 0.02  # of the longest visit: what is shorter stands at 100 %
+SIDES = 1.96  # standard errors of a share, for a band of 95 %
 SUSPICIOUS_P_VALUE = 1e-3  # a p-value below it, corrected for the number of tests, is worth a warning
 
 
@@ -31,7 +33,9 @@ def counts_of(view: View) -> DwellCounts | None:
 
 
 def exhibit(view: View) -> Exhibit | Omitted:
-    """Draw the survival of visits against their law."""
+    """Draw the survival of visits against their law, which is a straight line where a visit ends at every age alike."""
+    from matplotlib.ticker import NullLocator
+
     law, counts = view.scenario.chain, counts_of(view)
     if law is None or counts is None:
         reason = "the modes follow a schedule." if view.scenario.schedule is not None else "one mode, and no chain."
@@ -40,19 +44,29 @@ def exhibit(view: View) -> Exhibit | Omitted:
         return Omitted(KEY, QUESTION, "no visit ended in this run.")
     leaving = _leaving(view)
     estimate = chain.estimate(counts, law.alpha, leaving=leaving)
-    colours = mode_colours(len(view.modes))
+    colours, least = mode_colours(len(view.modes)), 0.5
     with figure(height=2.9) as fig:
         ax = fig.subplots()
         for x, mode in enumerate(view.mode_names):
             ages, alive = survival_of_dwells(counts, x, float(leaving[x]), law.law)
-            ax.plot(ages, alive, MARKERS[x % len(MARKERS)], color=colours[x], label=mode)
-            fine = np.geomspace(1, max(ages[-1], 2), 200) if len(ages) else np.ones(1)
-            ax.plot(fine, chain.survival(fine, float(leaving[x]), law.law), color=colours[x], linewidth=1.1)
-        log_axis(ax)
-        ax.set_ylim(0.0, 1.03)
-        ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+            counted_so = ages > SHORTEST_DRAWN * max(ages, default=0.0)
+            ax.plot(ages[counted_so], alive[counted_so], MARKERS[x % len(MARKERS)], color=colours[x], label=mode)
+            fine = np.linspace(1, max([*ages, 2]), 200)
+            share, visits = chain.survival(fine, float(leaving[x]), law.law), max(1, int(counts.completed[x]))
+            ax.plot(fine, share, color=colours[x], linewidth=1.1)
+            band = SIDES * np.sqrt(share * (1.0 - share) / visits)
+            ax.fill_between(
+                fine, np.maximum(share - band, 1e-9), share + band, color=colours[x], alpha=0.15, linewidth=0
+            )
+            least = min(least, 0.5 / visits)
+        ax.set_yscale("log")
+        ax.set_ylim(least, 1.3)
+        ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
+        ax.yaxis.set_minor_locator(NullLocator())
+        steps_axis(ax)
+        ax.locator_params(axis="x", nbins=6)
         ax.set_xlabel("length of a visit in steps")
-        ax.set_title("share of visits that last longer: counted (dots), " + f"{law.law.word} law (lines)", color=INK)
+        ax.set_title("share of visits that last longer", color=INK)
         legend(fig, ax)
     alt = f"Survival of visits to {len(view.modes)} modes against the {law.law.word} law on a logarithmic axis."
     return Exhibit(KEY, QUESTION, _caption(view, counts, estimate, leaving), alt, fig, _table(view, counts, estimate))

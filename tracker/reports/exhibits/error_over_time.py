@@ -70,7 +70,7 @@ def _small_multiples(view: View, middle: Array, error: dict[str, Curve]) -> Figu
     least, most = (f([f(mean) for mean in means.values() if mean.size]) for f in (min, max))
     with figure(height=0.5 + 1.15 * rows) as fig:
         axes = fig.subplots(rows, min(PANELS_IN_A_ROW, len(shown)), sharex=True, sharey=True, squeeze=False)
-        for ax, name, title in zip(axes.flat, shown, shorten(shown, 18), strict=False):
+        for ax, name, title in zip(axes.flat, shown, shorten(shown, 12), strict=False):
             for other in view.alive:
                 if other != name:
                     ax.plot(middle, error[other].mean, color=RULE, linewidth=0.7, zorder=1)

@@ -31,7 +31,7 @@ PARTS = {
 }
 LARGEST_REMAINDER = 0.25  # of the error: beyond, the parts do not describe it
 WORST = 3.0  # times the largest rung: what is worse is drawn at the edge
-ROW = 0.3  # inches
+ROW, LABEL = 0.3, 0.16  # inches
 
 
 class Line(NamedTuple):
@@ -53,13 +53,15 @@ def exhibit(view: View) -> Exhibit | Omitted:
         return Omitted(KEY, QUESTION, (view.no_distance and f"{view.no_distance}.") or "no sampler has a finite error.")
     lines = shared_rungs(view)
     split = {name: parts_of(view, name) for name in shown}
-    rows = len(shown)
-    with figure(height=1.9 + 2 * ROW * rows) as fig:
-        top, below = fig.subplots(2, 1, height_ratios=[1.0, 1.0])
+    rows, told = len(shown), any(set(parts) != {"not told apart"} for parts in split.values())
+    with figure(height=1.55 + LABEL * len(lines) + (1 + told) * ROW * rows) as fig:
+        top, *below = np.atleast_1d(fig.subplots(1 + told, 1))
         _axis_of_errors(top, view, shown, lines)
-        _bars(below, shown, split)
-        _legend(fig, split, view, shown)
-    alt = "Mean square errors on an axis of all that could be known, with the rungs of theory; below, bars of the parts of each error."
+        if told:  # else there are no parts to show
+            _bars(below[0], shown, split)
+        _legend(fig, split if told else {}, view, shown)
+    alt = "Mean square errors on an axis of all that could be known, with the rungs of theory"
+    alt += "; below, bars of the parts of each error." if told else "."
     return Exhibit(KEY, QUESTION, _caption(view, shown, lines, split), alt, fig, _table(view, shown, split))
 
 
@@ -118,11 +120,11 @@ def _axis_of_errors(ax: Axes, view: View, shown: list[str], lines: list[Line]) -
         label = f"{line.name}{' (bound)' if line.bound else ''} {number(line.error)}"
         right = line.error < edge / 2
         ax.annotate(
-            label, (line.error, 1.0), xycoords=("data", "axes fraction"), xytext=(-2 if right else 2, 3 + 9 * k), textcoords="offset points",
-            ha="right" if right else "left", va="bottom", fontsize=7.0, color=INK if line.bound else MUTED, annotation_clip=False,
+            label, (line.error, 1.0), xycoords=("data", "axes fraction"), xytext=(-2 if right else 2, 3 + 11 * k), textcoords="offset points",
+            ha="right" if right else "left", va="bottom", color=INK if line.bound else MUTED, annotation_clip=False,
         )  # fmt: skip
         ax.annotate(
-            "", (line.error, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 4 + 9 * k), textcoords="offset points",
+            "", (line.error, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 4 + 11 * k), textcoords="offset points",
             arrowprops={"arrowstyle": "-", "color": MUTED, "linewidth": 0.6}, annotation_clip=False,
         )  # fmt: skip
     for n, name in enumerate(shown):
@@ -184,7 +186,7 @@ def _legend(fig: Any, split: Mapping[str, Mapping[str, float]], view: View, show
     own = [own_rungs(view, name) for name in shown]
     if any(AT_BETA in rungs for rungs in own):
         handles.append(Line2D([], [], color=PARTS["temperature"], linewidth=1.6))
-        names.append("knows the mode, its beta")
+        names.append("mode known, its β")
     if any(BEST_STEP in rungs for rungs in own):
         handles.append(Line2D([], [], linestyle="none", marker="*", color="none", markeredgecolor=INK, markersize=8))
         names.append("its best step")
@@ -205,11 +207,16 @@ def _caption(view: View, shown: list[str], lines: list[Line], split: Mapping[str
             told = heat is not None and error > line.error > 0.0  # a point and a spread are not set against each other
             times = f", {number(error / line.error)} times less" if told else ""
             what = (
-                "no algorithm that sees one gradient a step has less"
+                "no algorithm that sees one gradient a step, and nothing else, has less"
                 if line.bound
                 else "achievable by what knows the chain and all costs"
             )
             said.append(f"The {line.name} has {number(line.error)}{times}: {what}.")
+            ahead = [name for name in shown if line.bound and interval_of(view, name)[1] < line.error]
+            if ahead:
+                said.append(
+                    f"{listed(ahead)} {'has' if len(ahead) == 1 else 'have'} less: more is told to {'it' if len(ahead) == 1 else 'them'} than gradients."
+                )
     if heat is not None and heat > 0.0 and any(line.exact for line in lines):
         said.append(
             "Filters name a point and have no temperature: samplers at a finite beta are to be compared with them from the red mark on."
@@ -225,13 +232,13 @@ def _caption(view: View, shown: list[str], lines: list[Line], split: Mapping[str
 
 
 def reasons(view: View) -> str:
-    """Return why rungs are missing, in a sentence of the advice's notes."""
-    found = [
-        note.partition(": ")[2]
-        for note in view.theory["advice"]["notes"]
-        if "filter" in note.partition(": ")[2].partition(":")[0]
-    ]
-    return "; ".join(dict.fromkeys(found))
+    """Return why rungs are missing, in a sentence of the advice's notes; a reason that several rungs share is told once."""
+    found: dict[str, list[str]] = {}
+    for note in view.theory["advice"]["notes"]:
+        rung, _, reason = note.partition(": ")[2].partition(": ")
+        if "filter" in rung and rung not in found.setdefault(reason, []):
+            found[reason].append(rung)
+    return "; ".join(f"{listed(rungs)} ({reason})" for reason, rungs in found.items())
 
 
 def _table(view: View, shown: list[str], split: Mapping[str, Mapping[str, float]]) -> Table:

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.formatting import percent
+from tracker.formatting import listed, percent
+from tracker.reports.cost_plane import usual_samplers
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
 from tracker.reports.exhibits.time_in_target import by_mode
-from tracker.reports.figure_style import INK, MUTED, RULE, figure, shorten, some
+from tracker.reports.figure_style import INK, MUTED, PAPER, RULE, figure, shorten, some
 from tracker.reports.judged_by import best_of
-from tracker.reports.shown_samplers import best_reference_worst
+from tracker.reports.shown_samplers import best_reference_worst, described
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,13 +51,14 @@ def exhibit(view: View) -> Exhibit | Omitted:
                         0.04,
                         f"{percent(shares[name][x])} inside",
                         transform=ax.transAxes,
-                        fontsize=8.0,
                         color=INK,
+                        bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
                     )
             row[0].set_ylabel(f"while {shorten(view.mode_names, 14)[x]}" if len(view.modes) > 1 else "")
         for ax, name, title in zip(axes[0], shown, titles, strict=True):
             ax.set_title(title, color=view.looks[name].color, fontweight="bold")
         for ax in axes[-1]:
+            ax.locator_params(axis="x", nbins=4 if len(shown) < 3 else 2)
             ax.set_xlabel(plane.names[0] if len(shown) < 3 or view.scenario.dimension <= 2 else "")
     return Exhibit(
         KEY, QUESTION, _caption(view, plane, shown, shares), _alt(view, shown, shares), fig, _table(view, shares)
@@ -116,7 +118,7 @@ def _line(ax: Axes, view: View, plane: Plane, x: int, name: str, surface: Surfac
     """N = 1: the density of the records over the cost; the target is shaded."""
     at, look = plane.ticks[0], view.looks[name]
     top = float(plane.levels[-1])
-    shown = np.minimum(surface.cost, 1.05 * top) / top
+    shown = np.where(surface.cost <= 1.1 * top, surface.cost, np.nan) / top  # what is above leaves the frame
     ax.plot(at, shown, color=MUTED, linewidth=1.2)
     if surface.target is not None:
         ax.fill_between(at, 0.0, 1.05, where=surface.target <= 1.0, color="#c2344f", alpha=0.12, linewidth=0)
@@ -149,8 +151,9 @@ def _caption(view: View, plane: Plane, shown: tuple[str, ...], shares: dict[str,
     text = ""
     if best is not None and best in shares and np.isfinite(shares[best]).any():
         low, high = np.nanmin(shares[best]), np.nanmax(shares[best])
-        span = percent(low) if percent(low) == percent(high) else f"{percent(low)} to {percent(high)}"
-        text = f"{best} is inside the target {span} of the time{', by mode' if len(view.modes) > 1 else ''}. "
+        same = percent(low) == percent(high)
+        each = "" if len(view.modes) == 1 else " in each mode" if same else ", by mode"
+        text = f"{best} is inside the target {percent(low) if same else f'{percent(low)} to {percent(high)}'} of the time{each}. "
     what = "Dots: recorded θ" if len(plane.axes) == 2 else "Filled: the density of recorded θ"
     text += f"{what} over the cost (darker is less); star and dashed ring: minimiser and target." if len(plane.axes) == 2 else (
         f"{what} over the cost (grey line); dashed and shaded: minimiser and target."
@@ -159,7 +162,9 @@ def _caption(view: View, plane: Plane, shown: tuple[str, ...], shares: dict[str,
         text += f" Of {view.scenario.dimension} dimensions the two directions in which θ moves most are drawn, cut through the minimiser."
     left = len(view.samplers) - len(shown)
     if left > 0:
-        text += " Drawn are the best sampler, the first of the file and the worst."
+        text += f" Drawn are {described(view, shown)}."
+    if wild := [name for name in shown if view.index(name) not in usual_samplers(view)]:
+        text += f" {listed(wild)} strays far beyond the frame."
     if len(view.modes) > MOST_MODES:
         text += f" {MOST_MODES} of {len(view.modes)} modes are drawn; the table has all."
     return text

@@ -58,7 +58,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
             ax.set_ylim(*limits[name])
         axes[-1].set_xlabel("step k")
         steps_axis(axes[-1])
-        fig.supylabel("as measured" if has_twins(view) else view.coordinate_name, fontsize=8.5)
+        fig.supylabel("as measured" if has_twins(view) else view.coordinate_name)
         axes[0].set_xlim(0, max(1, steps[-1]))
     changes = int((np.diff(mode[:-1]) != 0).sum())  # a change at the last record has no length
     return Exhibit(KEY, QUESTION, _caption(view, trial, changes), _alt(view, changes), fig, _table(view, trial))

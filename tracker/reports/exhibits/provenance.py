@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tracker.formatting import listed
+from tracker.formatting import listed, whole
 from tracker.reports.exhibit import Item, Listing, Section, Shown, Table
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def section(view: View) -> Section:
     rows = [
         ("scenario", about["name"]),
         ("seed", str(about["seed"])),
-        ("trials × steps", f"{about['trials']} × {about['steps']}"),
+        ("trials × steps", f"{whole(about['trials'])} × {whole(about['steps'])}"),
         ("sha256 of the scenario", about["sha256"]),
         ("sha256 of the result", view.run.summary["hash"]),
     ]

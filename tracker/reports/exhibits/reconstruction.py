@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.formatting import counted, listed, number
+from tracker.formatting import counted, few, number
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.figure_style import INK, MUTED, figure, legend
 
@@ -71,7 +71,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
             )
             soon = _read(view, best, x, young, laws[best, x])
             if soon is not None:
-                ax.plot(middle, _energy(soon.shares, beta), ".", color=MUTED, markersize=3, label="soon after a switch")
+                ax.plot(middle, _energy(soon.shares, beta), ".", color=MUTED, markersize=3, label="after a switch")
             ax.set_title(view.mode_names[x])
             ax.set_xlabel(view.coordinate_name)
         axes[0].set_ylabel("−log density / β")
@@ -144,7 +144,7 @@ def _caption(view: View, best: str, shown: list[int], found: dict[tuple[str, int
         for x in shown
     ]
     lost = [view.mode_names[x] for x in range(len(view.modes)) if x not in shown]
-    missing = f" Not drawn: {listed(lost)}." if lost else ""
+    missing = f" Not drawn: {few(lost, 'mode')}." if lost else ""
     points = counted(found[best, shown[0]].points, "recorded point")
     return (
         f"Minus the logarithm of the density of {view.coordinate_name} over β, beside that of Gibbs' law, whose minima are those of the cost: {best}, from records later than a tenth "

@@ -53,7 +53,7 @@ def _exhibit(view: View, array: str, label: str, unit: str, long_name: str, *, e
         draw_curves(ax, view, middle, curves)
         ax.set_xlabel("step k")
         steps_axis(ax)
-        ax.set_title(f"{what}{f', in units of {unit}' if unit != '1' else ''}, mean over trials")
+        ax.set_title(f"{what}, mean over trials")
         legend(fig, ax)
     moves = "; ".join(
         f"{name} from {number(curve.mean[0])} to {number(curve.mean[-1])}" for name, curve in curves.items()
@@ -63,7 +63,7 @@ def _exhibit(view: View, array: str, label: str, unit: str, long_name: str, *, e
         if view.trials >= FEWEST_TRIALS
         else f"no bands: {no_interval(view.trials)}"
     )
-    caption = f"{long_name[:1].upper()}{long_name[1:]}, in the first and the last stretch of the run: {moves}; {bands}."
+    caption = f"{long_name[:1].upper()}{long_name[1:]}, in the first and the last stretch of the run: {moves}{f' ({unit})' if unit != '1' else ''}; {bands}."
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (name, *(float(c.mean[k]) for k in (0, len(c.mean) // 2, -1))) for name, c in curves.items()
     )

@@ -11,7 +11,7 @@ from tracker.metrics.after_switch import mean_per_step
 from tracker.metrics.averages import FEWEST_TRIALS, no_interval
 from tracker.metrics.recovery import mixed_survival
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
-from tracker.reports.figure_style import RULE, figure, from_zero, legend, log_axis
+from tracker.reports.figure_style import RULE, figure, from_zero, legend, log_axis, short
 from tracker.reports.median_waits import NEVER, median_wait
 from tracker.runs.summary import ERROR, STEPS
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 KEY, QUESTION = "after-a-switch", "How soon after a switch are they back?"
 FEWEST_VISITS = 10  # visits to an age, over all trials, below which a mean is not drawn
 MOST_MODES_IN_THE_TABLE = 8  # of which each has a row in the table
+LOGARITHMIC_FROM = 20.0  # errors of samplers that span more than this factor are drawn on a logarithmic scale
+EARLIEST, BEFORE = 0.01, 0.3  # the axis begins at this share of the age at which the first one in a hundred is back
 AGE_0_IS_DRAWN_AT = 0.8  # where age 0 is drawn
 
 
@@ -37,13 +39,14 @@ def exhibit(view: View) -> Exhibit | Omitted:
     curves = {name: error_by_age(view, name) for name in view.names}
     if not any(np.isfinite(curve.mean).any() for curve in curves.values()):
         return Omitted(KEY, QUESTION, f"fewer than {FEWEST_VISITS} visits in all trials: too few for a mean.")
+    arrivals = {name: found for name in view.samplers if (found := _arrivals(view, name)) is not None}
     with figure(height=4.9 if view.has_targets else 2.9) as fig:
         axes = np.atleast_1d(fig.subplots(1 + view.has_targets, 1, sharex=True))
         _errors(axes[0], view, curves)
         if view.has_targets:
-            _arrivals(axes[1], view)
+            _draw_arrivals(axes[1], view, arrivals)
         axes[-1].set_xlabel("steps since the switch")
-        axes[-1].set_xlim(AGE_0_IS_DRAWN_AT, view.scenario.steps)
+        axes[-1].set_xlim(*_ages_drawn(view, curves, arrivals))
         legend(fig, axes[0])
     return Exhibit(KEY, QUESTION, _caption(view), _alt(view), fig, _table(view))
 
@@ -71,34 +74,50 @@ def _errors(ax: Axes, view: View, curves: dict[str, Curve]) -> None:
             middle[band], low[band], high[band], color=look.color, alpha=0.14, linewidth=0, gid=view.gid(name) or None
         )
     log_axis(ax)
-    from_zero(ax, (curve.mean for curve in curves.values()))
+    means = [mean for name in view.samplers if (mean := curves[name].mean[np.isfinite(curves[name].mean)]).size]
+    least, most = (f([f(mean) for mean in means], default=0.0) for f in (min, max))
+    if 0.0 < LOGARITHMIC_FROM * least < most:
+        ax.set_yscale("log")
+        ax.yaxis.set_major_formatter(lambda value, _: short(value))
+        ax.set_ylim(0.7 * least, 1.5 * most)
+    else:
+        from_zero(ax, (curve.mean for curve in curves.values()))
     ax.set_title("mean error by steps since the switch")
 
 
-def _arrivals(ax: Axes, view: View) -> None:
-    edges = view.wait_edges
-    for name in view.samplers:
-        waits = view.waits(name).sum(axis=0)
-        if not waits.any():
-            continue
-        alive = mixed_survival(waits.astype(float))
-        last = int(np.flatnonzero(waits.sum(axis=(0, 2)))[-1]) + 1
-        look = view.looks[name]
-        # age 0 stands at the left edge of the logarithmic axis; the last level is held to the age of the last wait
-        at = np.r_[np.maximum(edges[1 : last + 1] - 1, AGE_0_IS_DRAWN_AT), max(edges[last], 2)]
-        arrived = 1.0 - alive[:last]
-        ax.step(
-            at,
-            np.r_[arrived, arrived[-1]],
-            where="post",
-            color=look.color,
-            linestyle=look.linestyle,
-            gid=view.gid(name) or None,
-        )
+def _arrivals(view: View, name: str) -> tuple[Array, Array] | None:
+    """Return ages after a switch, and the share that is back by then; None without any wait."""
+    edges, waits = view.wait_edges, view.waits(name).sum(axis=0)
+    if not waits.any():
+        return None
+    alive = mixed_survival(waits.astype(float))
+    last = int(np.flatnonzero(waits.sum(axis=(0, 2)))[-1]) + 1
+    # age 0 stands at the left edge of the logarithmic axis; the last level is held to the age of the last wait
+    at = np.r_[np.maximum(edges[1 : last + 1] - 1, AGE_0_IS_DRAWN_AT), max(edges[last], 2)]
+    arrived = 1.0 - alive[:last]
+    return at, np.r_[arrived, arrived[-1]]
+
+
+def _ages_drawn(view: View, curves: dict[str, Curve], arrivals: dict[str, tuple[Array, Array]]) -> tuple[float, float]:
+    """Where the axis begins and ends: a little before one target in a hundred is re-acquired, and with the last of the data."""
+    middle = _middles(view.age_edges)
+    first = [float(at[arrived >= EARLIEST][0]) for at, arrived in arrivals.values() if (arrived >= EARLIEST).any()]
+    last = [float(at[-1]) for at, _ in arrivals.values()]
+    last += [float(middle[np.isfinite(curve.mean)][-1]) for curve in curves.values() if np.isfinite(curve.mean).any()]
+    return max(AGE_0_IS_DRAWN_AT, BEFORE * min(first, default=0.0)), max(10.0, 1.1 * max(last))
+
+
+def _draw_arrivals(ax: Axes, view: View, arrivals: dict[str, tuple[Array, Array]]) -> None:
+    for name, (at, arrived) in arrivals.items():
+        look, gid = view.looks[name], view.gid(name) or None
+        ax.step(at, arrived, where="post", color=look.color, linestyle=look.linestyle, gid=gid)
+        median = view.summary[name]["recovery"]["median"]
+        if median:
+            ax.plot([median], [0.5], look.marker, color=look.color, gid=gid)
     ax.axhline(0.5, color=RULE, linewidth=1.2)
     ax.set_ylim(0.0, 1.02)
     ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
-    ax.set_title("share back inside the target, of switches that led out of it")
+    ax.set_title("share back inside the target (dot: half)")
 
 
 def _middles(edges: Integers) -> Array:

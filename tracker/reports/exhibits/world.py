@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 KEY, QUESTION = "world", "What world is it?"
 MOST_LANDSCAPES = 3  # beside each other
 MOST_NODES = 12  # of a graph whose arrows can be followed
+MOST_NUMBERED = 8  # nodes whose numbers have room in them
 MOST_STAYS = 4  # modes whose mean stays are written beside them; the table has all
 
 
@@ -50,13 +51,13 @@ def _landscape(ax: Axes, view: View, plane: object, x: int) -> None:
     colour = mode_colours(len(view.modes))[x]
     if len(plane.axes) == 2:
         draw_surface(ax, plane, surface)
+        ax.plot(*start, "o", color=INK, markerfacecolor="none", markersize=8)
         minimisers(ax, plane.places(mode.minimisers))
-        ax.plot(*start, "o", color=INK, markerfacecolor="none", markersize=5)
         ax.set_xlim(*plane.limits[0])
         ax.set_ylim(*plane.limits[1])
     else:
         top = float(plane.levels[-1])
-        ax.plot(plane.ticks[0], np.minimum(surface.cost, 1.1 * top), color=MUTED, linewidth=1.3)
+        ax.plot(plane.ticks[0], np.where(surface.cost <= 1.2 * top, surface.cost, np.nan), color=MUTED, linewidth=1.3)
         ax.plot(plane.places(mode.minimisers)[:, 0], np.zeros(len(mode.minimisers)), "*", color="#c2344f", markersize=8)
         ax.plot(start, [0.0], "o", color=INK, markerfacecolor="none", markersize=5)
         ax.set_ylim(-0.05 * top, 1.1 * top)
@@ -65,7 +66,7 @@ def _landscape(ax: Axes, view: View, plane: object, x: int) -> None:
     ax.locator_params(axis="x", nbins=3)
     room = 8 if min(len(view.modes), MOST_LANDSCAPES) > 2 else 11 if len(view.modes) > 1 else 30
     number_of = f"{x + 1} " if len(view.modes) > 1 else ""
-    ax.set_title(f"{number_of}{shorten(view.mode_names, room)[x]}", color=colour, fontsize=8.0)
+    ax.set_title(f"{number_of}{shorten(view.mode_names, room)[x]}", color=colour)
 
 
 def _graph(ax: Axes, view: View) -> None:
@@ -82,22 +83,18 @@ def _graph(ax: Axes, view: View) -> None:
         for i, j in np.argwhere((Q > 0) & ~np.eye(X, dtype=bool)):
             _arrow(ax, places[i], places[j], 0.5 + 1.3 * Q[i, j] / most, colours[i])
     for x, place in enumerate(places):
-        ax.plot(*place, "o", color=colours[x], markersize=12 if X <= MOST_NODES else 5)
-        if X <= MOST_NODES:
-            ax.text(
-                float(place[0]), float(place[1]), str(x + 1), ha="center", va="center", fontsize=7.0, color="#fefefe"
-            )
+        ax.plot(*place, "o", color=colours[x], markersize=12 if X <= MOST_NUMBERED else 5)
+        if X <= MOST_NUMBERED:
+            ax.text(float(place[0]), float(place[1]), str(x + 1), ha="center", va="center", color="#fefefe")
         if X <= MOST_STAYS:
             side = 1.0 if place[1] > -0.1 else -1.0
             stay = short(float(f"{1.0 / leave[x]:.3g}")) if leave[x] > 0 else "∞"
-            ax.text(
-                place[0], place[1] + side * 0.38, stay, ha="center", va="bottom" if side > 0 else "top", fontsize=7.5
-            )
+            ax.text(place[0], place[1] + side * 0.38, stay, ha="center", va="bottom" if side > 0 else "top")
     ax.set(xlim=(-1.75, 1.75), ylim=(-1.75, 1.75), xticks=[], yticks=[], aspect="equal")
     ax.grid(visible=False)
     for spine in ax.spines.values():
         spine.set_visible(False)
-    ax.set_title("the chain", fontsize=8.0)
+    ax.set_title("the chain")
 
 
 def _arrow(ax: Axes, begin: Array, end: Array, width: float, colour: str) -> None:
@@ -122,7 +119,11 @@ def _caption(view: View) -> str:
     if (law := view.run.summary["chain"]["stationary"]) and 1 < len(law) <= 4:
         shares = [f"{name} {100 * share:.0f} %" for name, share in zip(view.mode_names, law, strict=True)]
         parts.append(f"in the long run {', '.join(shares)}")
-    text = "; ".join(parts) + ". Darker is less cost; star: minimiser, dashed: target, circle: start."
+    text = "; ".join(parts) + (
+        ". Darker is less cost; star: minimiser, dashed: target, circle: start." if view.scenario.dimension > 1 else (
+            ". Line: the cost over θ; star: minimiser, circle: start."
+        )
+    )  # fmt: skip
     if view.scenario.chain is not None and len(view.modes) > 1:
         text += " Arrows: jumps that can happen; beside the modes, their mean stays in steps."
     if len(view.modes) > MOST_LANDSCAPES:
