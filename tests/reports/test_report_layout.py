@@ -218,8 +218,8 @@ def test_names_that_nothing_short_tells_apart_are_numbered() -> None:
 
 
 def test_names_are_cut_in_the_middle_and_short_ones_not_at_all() -> None:
-    assert shorten(["a-rather-long-mode-name-number-07", "short"]) == ["a-rather-lo…me-number-07", "short"]
-    assert shorten(["twice-the-same-name-is-no-trouble"] * 2) == ["twice-the-s…s-no-trouble"] * 2
+    assert shorten(["a-rather-long-mode-name-number-07", "short"]) == ["a-rather…number-07", "short"]
+    assert shorten(["twice-the-same-name-is-no-trouble"] * 2) == ["twice-th…o-trouble"] * 2
     assert shorten([]) == []
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tracker.advice.ten_lines import ten_lines
 from tracker.advice.theory_of_run import theory_of
-from tracker.baseline_names import explained
+from tracker.baseline_names import FROZEN, ORACLE, explained
 from tracker.formatting import DASH, average, counted, number, percent, plus_minus, step_size, whole
 from tracker.metrics.table import in_order_of_reading
 from tracker.reports import sampler_vs_sampler
@@ -184,13 +184,17 @@ def _baselines(view: View) -> int:
 def _score_heads(view: View, first: Metric) -> tuple[str, ...]:
     if view.asks_for_law and view.law is not None:
         return ("W1 to the law", "error of the mean", "draws per 1,000 gradients", *_heads(first))
-    return (*_heads(first), "gap closed") if view.switches else _heads(first)
+    return (*_heads(first), "gap closed") if _has_gap(view) else _heads(first)
+
+
+def _has_gap(view: View) -> bool:
+    return bool(view.switches) and FROZEN in view.names and ORACLE in view.names
 
 
 def _score_cells(view: View, first: Metric, name: str) -> tuple[str, ...]:
     own = tuple(_cells(first, view.summary[name]))
     if not view.asks_for_law or view.law is None:
-        return (*own, percent(closed_gap(view, name).estimate)) if view.switches else own
+        return (*own, percent(closed_gap(view, name).estimate)) if _has_gap(view) else own
     found, n = view.law.distances.get(name), view.index(name)
     if found is None:
         return (DASH, DASH, DASH, *own)

@@ -17,7 +17,7 @@ WORDS = (  # a word, how a page writes it, and what it means
     ("cut short", r"\bcut short\b|\bcut off by\b", "the next switch or the end came before the target: the wait is only known to be longer"),
     ("tracking error", r"\btracking error\b", "the distance of θ from the best point of the mode that holds, averaged over steps"),
     ("excess cost", r"\bexcess cost\b", "the cost at θ in the mode that holds, above the least cost of that mode"),
-    ("gap closed", r"\bgap closed\b|of the way from standing still", "0 % for standing still, 100 % for always standing at the best point of the mode that holds"),
+    ("gap closed", r"\bgap closed\b|of the way from standing still", "0 % for what never moves, 100 % for what is always at the best point of the mode that holds"),
     ("told from", r"\btold from\b|\btells? apart\b", "the interval of the difference over paired trials leaves no doubt which one is better"),
     ("W1", r"\bW1\b|W₁", "the distance between two laws on a line: how far mass must move on average to turn one into the other"),
     ("law, Gibbs", r"\bGibbs\b|the law\b", "where θ would be in the long run, if one mode stayed and steps were small: with density proportional to exp(−β cost)"),
