@@ -40,7 +40,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
     shares = {name: by_mode(view, name).mean for name in view.samplers} if view.has_targets else {}
     with figure(height=0.55 + len(rows) * (1.45 if len(shown) > 1 else 2.2)) as fig:
         axes = fig.subplots(len(rows), len(shown), sharex=True, sharey=True, squeeze=False)
-        titles = shorten(shown, 14 if len(shown) > 2 else 20)
+        titles = shorten(shown, 11 if len(shown) > 2 else 18)
         for row, x in zip(axes, rows, strict=True):
             surface = plane.surface(x)
             for ax, name in zip(row, shown, strict=True):
