@@ -68,9 +68,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": {"advice", "limits", "runs", "scenario", "costs", "samplers", "metrics", "convergence", "reports", "regular_files", "__version__"},
 }  # fmt: skip
 # What studies/ may use beside ``tracker`` and its public modules: how numbers are measured, written and shown. No
-# simulation, no storage: what a study needs to know of a run, the run itself tells. And what a cost of one's own is made of.
+# simulation, no storage: what a study needs to know of a run, the run itself tells. And what a cost or a sampler of one's own is made of.
 STUDIES_MAY_IMPORT = {
-    "metrics", "reports", "autocorrelation", "formatting", "array_types", "compiled.helper", "costs.base", "costs.foretold", "streams",
+    "metrics", "reports", "autocorrelation", "formatting", "array_types", "compiled.helper", "costs.base", "costs.foretold", "samplers.base",
+    "samplers.state", "streams",
 }  # fmt: skip
 PUBLIC_MODULES = {"chain", "limits", "references", "skew"}
 # Rooms below that reach a room above as a user does: ``import tracker`` inside a function, and a public name of it.

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tracker
+from studies.paper import primary
 from tracker import references
 from tracker.autocorrelation import estimate_mixing
 from tracker.metrics.skew_matrix import rms
@@ -203,6 +204,18 @@ def run_experiment(name: str, workers: int) -> None:
               f"spread {np.nanmean(np.array(one['spread'], dtype=float)):.3f}", flush=True)  # fmt: skip
 
 
+def run_primary(workers: int) -> None:
+    """Measure the comparisons that were fixed beforehand, an example at a time."""
+    for file in primary.BUDGET:
+        if file in load_numbers().get("primary", {}):
+            continue
+        path = ROOT / "scenarios" / f"{file}.toml"
+        truth = truth_of(tracker.load(path))
+        entry = primary.measure(path, file, truth, distance_to, workers, lambda line: print(line, flush=True))
+        numbers = load_numbers()
+        save_numbers({**numbers, "primary": {**numbers.get("primary", {}), file: entry}})
+
+
 def main(arguments: list[str]) -> None:
     command, names = (arguments[0] if arguments else "run"), arguments[1:]
     if command == "page":
@@ -211,8 +224,10 @@ def main(arguments: list[str]) -> None:
         write_pages(NUMBERS, tracker.load(ROOT / "scenarios" / "example_1.toml"), GALLERY)
         return
     workers = int(os.environ.get("WORKERS", "2"))
-    for name in names or ["truth", *EXPERIMENTS]:
+    for name in names or ["truth", *EXPERIMENTS, "primary"]:
         if name == "truth":
             check_truth()
+        elif name == "primary":
+            run_primary(workers)
         else:
             run_experiment(name, workers)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from studies.paper import figures, markdown
+from studies import markdown
+from studies.paper import figures
 from studies.paper.claims import claims
 from studies.paper.example_sections import example_1, example_2
 from studies.paper.numbers import average, read

@@ -7,7 +7,7 @@ import pytest
 from worlds import ROOT
 
 import tracker
-from studies.paper import markdown
+from studies import markdown
 from studies.paper.claims import claims
 from studies.paper.numbers import (
     CONVINCING,

@@ -1,0 +1,1 @@
+"""The experiments of the literature on constant-step algorithms in switching worlds, each against an exact number."""
