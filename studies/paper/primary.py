@@ -46,6 +46,7 @@ TRIALS = {"example_1": 100, "example_2": 40}
 CHOOSING = {"example_1": 30, "example_2": 10}  # trials that choose the best step
 SEEDS = {"choice": 101, "comparison": 102}  # neither is that of a scenario file
 POINTS = 2000  # recorded, of a trial
+SWEEP = 100  # observations in both examples
 CONDITIONS = {
     "steps": "equal epsilon, equal steps",
     "cost": "equal epsilon, equal cost",
@@ -62,7 +63,7 @@ def scenario_of(path: Path, name: str, epsilon: float, steps: int, trials: int, 
     """Return the example with one sampler at a step of its own; records do not meet the sweep of the data in one phase."""
     scenario = tracker.load(path)
     [keys] = [keys for keys in scenario.samplers if keys.name == name]
-    every = max(1, steps // POINTS) | 1
+    every = next(n for n in range(max(1, steps // POINTS), steps + 1) if np.gcd(n, SWEEP) == 1)
     return scenario.replace(
         samplers=[keys.model_copy(update={"epsilon": epsilon})], steps=steps, trials=trials, seed=SEEDS[seed], record_every=every
     )  # fmt: skip
