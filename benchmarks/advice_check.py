@@ -134,7 +134,7 @@ def check(scenario: tracker.Scenario, row: dict[str, Any], short: str) -> list[L
     if quadratic and "beta_enough" in value:
         beta = value["beta_enough"]
         hot, cold = error_at(scenario, name, beta=beta), error_at(scenario, name, beta=math.inf)
-        floor = value["floor"] * float(next(k for k in scenario.samplers if k.name == name).beta) / beta
+        floor = float(limits.gibbs_error(with_keys(scenario, name, beta=beta), name).mean_square_error)
         add(
             "beta_enough",
             beta,

@@ -29,7 +29,7 @@ GALLERY = Path(__file__).parents[1] / "reports" / "gallery"
 NUMBERS = GALLERY / "learned_skew.json"
 EPSILON, BETA, START = 0.02, 4.0, 0.5
 REGIMES = {"slow": 0.01, "matched": 0.5, "fast": 10.0}  # alpha / epsilon
-TRIALS, STEPS = 30, 30_000
+TRIALS, STEPS = 20, 25_000
 TITLE = "Do Algorithms 1-3 find the best S?"
 SUBTITLE = (
     f"minima (0, ±1), curvatures 8 and 1 in both modes, rate 1, beta = {BETA:g}, epsilon = {EPSILON:g}; S starts at {START:g} "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -143,22 +144,22 @@ def fast(epsilon: float, power: float) -> tracker.Scenario:
     return world(modes, [sampler], {"alpha": epsilon**power, "Q": [[-q, q], [q, -q]]})
 
 
-def _scaled_variance(scenario: tracker.Scenario) -> float:
-    assert scenario.chain is not None
-    return float(limits.stationary(scenario, "lms").second[0, 0]) * scenario.chain.alpha / scenario.samplers[0].epsilon
+def _scaled_fast(epsilon: float, power: float) -> float:
+    scenario = fast(epsilon, power)
+    return float(limits.stationary(scenario, "lms").second[0, 0]) * epsilon ** (power - 1.0)
 
 
 def _fast(effort: Effort) -> Found:
     steps = effort.along(np.geomspace(1e-6, 1e-1, 26))
     target = FAST_H * FAST_D**2 / (2 * FAST_Q)
-    curves = [curve(name, steps, lambda e, p=power: _scaled_variance(fast(e, p))) for name, power in POWERS.items()]
+    curves = [curve(name, steps, partial(_scaled_fast, power=power)) for name, power in POWERS.items()]
     points = []
     for name, power in POWERS.items():
         for e in (1e-1, 1e-2, 1e-3, 1e-4):
             if e >= effort.least:
                 scale = e ** (power - 1.0)
                 mean, stderr = _second_moment(fast(e, power), 1.0 / (e * FAST_H), effort)
-                points.append(Point(name, e, _scaled_variance(fast(e, power)), mean * scale, stderr * scale))
+                points.append(Point(name, e, _scaled_fast(e, power), mean * scale, stderr * scale))
     return Found([*curves, Curve("h d²/(2q)", [1e-6, 1e-1], [target, target])], points)
 
 
@@ -213,15 +214,18 @@ def best_of(error: Callable[[float, float], float], motion: float) -> float:
     return float(np.exp(found.x))
 
 
+def least_error(error: Callable[[float, float], float], motion: float) -> float:
+    """Return the error of a closed form at its best step."""
+    return error(motion, best_of(error, motion))
+
+
 FORMS = {"random walk": ("random-walk", walk_error), "ramp": ("ramp", ramp_error)}
 
 
 def _drift(effort: Effort) -> Found:
     motions = effort.along(np.geomspace(4e-6, 4e-2, 17))
     curves = [curve("jumps", motions, lambda v: limits.best_step(jumps(v), "lms").mean_square_error)]
-    curves += [
-        curve(name, motions, lambda v, form=form: form(v, best_of(form, v))) for name, (_, form) in FORMS.items()
-    ]
+    curves += [curve(name, motions, partial(least_error, form)) for name, (_, form) in FORMS.items()]
     points = []
     for v in (4e-2, 4e-3, 4e-4, 4e-5):
         if v < effort.least:

@@ -21,7 +21,8 @@ class DecreasingStep(NamedTuple):
     offset: float = 100.0
     power: float = 0.55
 
-    adapts = "its step"
+
+DecreasingStep.adapts = "its step"  # type: ignore[attr-defined]
 
 
 class DecreasingState(NamedTuple):

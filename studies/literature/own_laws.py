@@ -30,7 +30,7 @@ def correlated_error(epsilon: float, alpha: float, Q: list[list[float]], minima:
     diagonal memory^degree, and multiplication by phi^2 has five bands.
     """
     P, law = transitions(alpha, Q)
-    X = len(Q)
+    X, m = len(Q), np.array(minima)
     root = np.sqrt(np.arange(1.0, degrees + 3))
     phi = np.diag(root, 1) + np.diag(root, -1)
     square = (phi @ phi)[:degrees, :degrees]
@@ -40,16 +40,15 @@ def correlated_error(epsilon: float, alpha: float, Q: list[list[float]], minima:
     # M -> sum_i P_ij fade (...): all modes side by side
     means = np.kron(P.T, fade[:, np.newaxis] * keep)
     push = np.concatenate([fade * (epsilon * square @ one)] * X).reshape(X, degrees)
-    pushed = np.einsum("ij,i,id->jd", P, law * np.array(minima), push).ravel()
+    pushed = np.einsum("ij,i,id->jd", P, law * m, push).ravel()
     M1 = np.linalg.solve(np.eye(X * degrees) - means, pushed).reshape(X, degrees)
     seconds = np.kron(P.T, fade[:, np.newaxis] * (keep @ keep))
     own = []
-    for i, m in enumerate(minima):
-        crossed = 2.0 * epsilon * m * (keep @ square) @ M1[i]
-        settled = law[i] * (epsilon**2 * m**2 * square @ square + epsilon**2 * noise * square) @ one
+    for i in range(X):
+        crossed = 2.0 * epsilon * m[i] * (keep @ square) @ M1[i]
+        settled = law[i] * (epsilon**2 * m[i] ** 2 * square @ square + epsilon**2 * noise * square) @ one
         own.append(fade * (crossed + settled))
     M2 = np.linalg.solve(np.eye(X * degrees) - seconds, (P.T @ np.array(own)).ravel()).reshape(X, degrees)
-    m = np.array(minima)
     return float(M2[:, 0].sum() - 2.0 * m @ M1[:, 0] + law @ m**2)
 
 

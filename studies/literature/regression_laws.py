@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ def correlated(epsilon: float, memory: float) -> float:
 def _correlated(effort: Effort) -> Found:
     memories = effort.along(np.linspace(0.0, 0.9, 37))
     limit = float(limits.stationary(regressions(0.01, 0.01 * RATIO), "lms", of="limit").mean_square_error)
-    curves = [curve(f"ε = {e:g}", memories, lambda r, e=e: correlated(e, r)) for e in SIZES]
+    curves = [curve(f"ε = {e:g}", memories, partial(correlated, e)) for e in SIZES]
     points = []
     for e in (size for size in SIZES if size >= effort.least):
         for r in (0.0, 0.5, 0.8, 0.9):
@@ -88,8 +89,8 @@ def signed(epsilon: float, power: float) -> float:
 
 
 def _signed(effort: Effort) -> Found:
-    steps = effort.along(np.geomspace(0.02, 0.3, 8))
-    curves = [curve(name, steps, lambda e, p=power: signed(e, p)) for name, power in REGIMES.items()]
+    steps = effort.along(np.geomspace(0.02, 0.3, 6))
+    curves = [curve(name, steps, partial(signed, power=power)) for name, power in REGIMES.items()]
     points = []
     for name, power in REGIMES.items():
         for e in (size for size in (0.3, 0.1, 0.03) if size >= effort.least):
@@ -133,6 +134,10 @@ def _by_mode(epsilon: float, of: str) -> Array:
     return np.asarray(limits.scaled_error(switching(epsilon), "lms", when, of=of).second_by_mode[:, 0, 0])  # type: ignore[arg-type]
 
 
+def _of_mode(mode: int, epsilon: float) -> float:
+    return float(_by_mode(epsilon, "algorithm")[mode])
+
+
 def _scaled(effort: Effort) -> Found:
     steps = effort.along(1.0 / np.unique(np.geomspace(8, 1024, 15).round())[::-1])
 
@@ -141,7 +146,7 @@ def _scaled(effort: Effort) -> Found:
 
     limit = _by_mode(0.01, "limit")
     curves = [curve("one mode, settled", steps, settled)]
-    curves += [curve(f"mode {i}, time 1", steps, lambda e, i=i: float(_by_mode(e, "algorithm")[i])) for i in range(2)]
+    curves += [curve(f"mode {i}, time 1", steps, partial(_of_mode, i)) for i in range(2)]
     ends = [float(steps[0]), float(steps[-1])]
     curves += [Curve(f"limit {i}", ends, [float(y)] * 2) for i, y in enumerate((0.25 / 2.0, *limit))]
     points = []
@@ -153,10 +158,10 @@ def _scaled(effort: Effort) -> Found:
         points.append(Point("one mode, settled", e, settled(e), mean / e, stderr / e))
         runs = [tracker.run(switching(e, s).replace(trials=several, steps=n, record_every=n)) for s in (1.0, 0.0)]
         modes = [run.arrays["mode"][:, -1] for run in runs]
-        assert np.array_equal(*modes)  # the same path of the chain
+        assert np.array_equal(modes[0], modes[1])  # the same path of the chain
         u = (runs[0].arrays["theta"][:, 0, -1, 0] - runs[1].arrays["theta"][:, 0, -1, 0]) / np.sqrt(e)
         for i in range(2):
-            exact = float(_by_mode(e, "algorithm")[i])
+            exact = _of_mode(i, e)
             points.append(Point(f"mode {i}, time 1", e, exact, *average(u**2 * (modes[0] == i))))
     return Found(curves, points)
 

@@ -55,7 +55,9 @@ def _filter(effort: Effort) -> Found:
         if a < effort.least:
             continue
         step, error = _best(a)
-        scenario = long_enough(pair(a, {**PLAIN, "epsilon": step}, baselines=["filter"]), 1.0 / step, 20 / a, effort)
+        scenario = long_enough(
+            pair(a, {**PLAIN, "epsilon": step}, baselines=["filter"]), 1.0 / step, min(20 / a, 1e6), effort
+        )
         found = mean_square_error(scenario)
         points.append(Point("best step", a, error, *found["plain"]))
         points.append(Point("filter", a, limits.best_filter(scenario).mean_square_error, *found["filter"]))
@@ -105,7 +107,7 @@ def _settled(alpha: float, start: float, rate: float, effort: Effort) -> Array:
     }  # fmt: skip
     # the averaged step settles at the rate epsilon_step J'', J'' about error / best^2
     relaxation = best**2 / (rate * error) + 1.0 / best
-    scenario = long_enough(pair(alpha, keys), relaxation, 40 * relaxation, effort)
+    scenario = long_enough(pair(alpha, keys), relaxation, 20 * relaxation, effort)
     every = round(relaxation / 4)
     path = tracker.run(scenario.replace(record_every=every)).arrays["adapted_epsilon"][:, 0]
     return np.asarray(path[:, np.arange(path.shape[1]) * every >= scenario.burn_in].mean(axis=1))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from studies.paper.primary import CORRECTED
 from tracker.formatting import number
 from tracker.metrics.paired import difference
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from tracker.array_types import Array
 
 
-CONVINCING = 0.01  # a p-value below this counts as shown
+CONVINCING = CORRECTED  # an exploratory p-value below this counts as shown
 
 
 @dataclass(frozen=True)
@@ -80,23 +81,38 @@ class Check:
     points: Array
 
 
+@dataclass(frozen=True)
+class PrimaryRun:
+    """The comparisons that were fixed beforehand, in one example, by sampler; ``w1`` by condition, sampler and trial."""
+
+    evaluations: Mapping[str, int]
+    scan: Mapping[str, list[float | None]]
+    chosen: Mapping[str, float]
+    w1: Mapping[str, Mapping[str, Array]]
+
+
 class Numbers(NamedTuple):
     """All of the file."""
 
     experiments: Mapping[str, Experiment]
     checks: Mapping[str, Check]
+    primary: Mapping[str, PrimaryRun]
 
 
 def read(path: Path) -> Numbers:
     """Read the file that ``studies/paper`` wrote."""
     data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     checks = {name: Check(**_arrays(check)) for name, check in data.pop("truth").items()}
+    fixed = {}
+    for file, entry in data.pop("primary").items():
+        w1 = {condition: _arrays(by_name) for condition, by_name in entry["w1"].items()}
+        fixed[file] = PrimaryRun(entry["evaluations"], entry["scan"], entry["chosen"], w1)
     experiments = {}
     for name, entry in data.items():
         samplers = {key: _measured(key, one) for key, one in entry["samplers"].items()}
         truth, deviation = np.array(entry["truth"]), np.array(entry["deviation"])
         experiments[name] = Experiment(entry["trials"], entry["steps"], truth, deviation, samplers)
-    return Numbers(experiments, checks)
+    return Numbers(experiments, checks, fixed)
 
 
 def _measured(name: str, one: Mapping[str, Any]) -> Measured:
@@ -121,6 +137,11 @@ class Comparison(NamedTuple):
     def better(self) -> bool:
         """Whether the first is shown to have the smaller number."""
         return self.p < CONVINCING and self.high < 0.0
+
+    @property
+    def worse(self) -> bool:
+        """Whether it is shown to have the larger one."""
+        return self.p < CONVINCING and self.low > 0.0
 
     def __str__(self) -> str:
         ends = f"{signed(self.low)}, {signed(self.high)}"
