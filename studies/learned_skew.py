@@ -90,7 +90,9 @@ def learned(found: dict[str, Any], n: int) -> str:
     since, other = difference(own, begun), difference(own, twin)
     if since.low > 0.0:
         return "no: it leaves the best S"
-    return "yes" if since.high < 0.0 and other.high < 0.0 else "no"
+    if since.high < 0.0 and other.high < 0.0:
+        return "yes" if found["best"] > 0.0 else "it goes to 0"
+    return "no"
 
 
 def table(numbers: dict[str, Any]) -> Table:

@@ -33,7 +33,7 @@ def sections(found: dict[str, Found]) -> tuple[Section, ...]:
     worst = max(abs(point.z) for point in points)
     text = (
         (
-            f"Lines are exact: solved by tracker.limits, or worked out in studies/literature/own_laws.py where the package knows no law. Dots are means over trials of the engine with 95 % intervals. Of "
+            f"Lines are exact: solved by tracker.limits, or worked out in studies/literature/own_laws.py where the package knows no law. Dots are means over 60 to 200 trials of the engine with 95 % intervals. Of "
             f"{len(points)} points the one farthest from its exact number is {number(worst, 3)} standard errors away; {sum(abs(point.z) > 1.96 for point in points)} are farther than 1.96, and "
             f"{number(0.05 * len(points), 2)} would be expected."
         ),

@@ -74,13 +74,22 @@ def primary_section(numbers: Numbers) -> Section:
         *CONDITIONS.values(),
     )
     budgets = " and ".join(f"{budget:,} ({TITLES[file]})" for file, budget in BUDGET.items())
-    text = (
+    text: tuple[str, ...] = (
         (
             "One comparison for each comparative claim was fixed in studies/paper/primary.py before it was run: W1 to the exact marginals after equal cost, each sampler at the best of "
             f"{len(GRID)} steps, which trials of another seed had chosen at the same cost. A gradient, a cost and a Hessian of one observation count one each; the budget is {budgets}. "
             f"Its level is {LEVEL:g}. All other comparisons on this page are exploratory, {EXPLORATORY} different ones at most, and are called shown where p is below {LEVEL:g}/{EXPLORATORY} = {number(CORRECTED, 2)}."
         ),
     )
+    edge = [
+        f"{label(name)} ({TITLES[file]})"
+        for file, run in numbers.primary.items()
+        for name, step in run.chosen.items()
+        if step in {GRID[0], GRID[-1]}
+    ]
+    if edge:
+        told = f"The best step lies at the edge of the grid for {', '.join(edge)}: a larger grid might serve them better. So short a budget favours large steps."
+        text = (*text, told)
     return Section(
         "The primary comparisons: own best step, equal cost",
         text,
