@@ -17,7 +17,7 @@ import psutil
 
 from tracker.runs import atomic_files
 from tracker.runs.file_names import JOURNAL, SUMMARY
-from tracker.runs.manifest import Entry, read_journal
+from tracker.runs.journal import Entry, read_journal
 from tracker.runs.ownership import read_manifest
 
 if TYPE_CHECKING:

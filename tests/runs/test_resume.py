@@ -42,9 +42,10 @@ from tracker.runs import (
     run_trials,
 )
 from tracker.runs import resume_preview as kept
+from tracker.runs.journal import read_journal
 from tracker.runs.labelled_arrays import LabelledArrays
 from tracker.runs.lock_file import LOCK, hold_lock, holder_of, living_holder
-from tracker.runs.manifest import Manifest, read_journal
+from tracker.runs.manifest import Manifest
 from tracker.runs.run_directory import RunDirectory
 from tracker.runs.run_errors import FailedShard
 from tracker.runs.run_status import status_of

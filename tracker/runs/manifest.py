@@ -1,4 +1,4 @@
-"""The manifest and the journal of a run: JSON with check digits and checked types."""
+"""The manifest of a run: JSON with check digits and checked types."""
 
 from __future__ import annotations
 
@@ -17,13 +17,11 @@ SCENARIO = "scenario.toml"  # kept beside the manifest
 LARGEST_MANIFEST = 10_000_000  # bytes; a failed shard may bring a long message
 MOST_SHARDS_OF_A_RUN = 20_000  # so that looking at a run directory takes a moment, whatever its manifest says
 LARGEST_WHOLE = 2**63
-LARGEST_JOURNAL_LINE = 100_000  # bytes of the journal for one shard: the seconds of each contestant
-MOST_LINES_PER_SHARD = 4  # for one shard: a line that is written again, or was damaged
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _DATA = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}\.csv")
 _WRITTEN = re.compile(r"result\.nc|summary\.json|sweep\.nc|points\.json")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 FORMAT = 1  # of run directories; a directory that names none is of format 0
@@ -150,21 +148,21 @@ def _earlier(trials: Any, text: Any, result: Any, seconds: Any) -> Earlier:
 def _is_sound(manifest: Manifest) -> bool:
     """Tell whether types, signs and names are those that a run writes: a right check digit proves only that nobody slipped."""
     checks: dict[str, Callable[[Any], bool]] = {
-        "name": lambda value: _matches(_NAME, value),
-        "seed": lambda value: _is_whole(value, 0),
-        "trials": lambda value: _is_whole(value, 1),
-        "steps": lambda value: _is_whole(value, 1),
-        "scenario_sha256": lambda value: _matches(_SHA256, value),
+        "name": lambda value: matches(_NAME, value),
+        "seed": lambda value: is_whole(value, 0),
+        "trials": lambda value: is_whole(value, 1),
+        "steps": lambda value: is_whole(value, 1),
+        "scenario_sha256": lambda value: matches(SHA256, value),
         "versions": lambda value: _is_table(value, None, None),
         "sources": lambda value: isinstance(value, str),
-        "shard_size": lambda value: _is_whole(value, 1),
-        "text_sha256": lambda value: value == "" or _matches(_SHA256, value),
-        "data": lambda value: _is_table(value, _DATA, _SHA256),
-        "files": lambda value: _is_table(value, _WRITTEN, _SHA256),
+        "shard_size": lambda value: is_whole(value, 1),
+        "text_sha256": lambda value: value == "" or matches(SHA256, value),
+        "data": lambda value: _is_table(value, _DATA, SHA256),
+        "files": lambda value: _is_table(value, _WRITTEN, SHA256),
         "failed": lambda value: all(_is_failure(shard) for shard in value),
         "complete": lambda value: isinstance(value, bool),
-        "code": lambda value: value == "" or _matches(_SHA256, value),
-        "format": lambda value: _is_whole(value, 0) and value <= FORMAT,
+        "code": lambda value: value == "" or matches(SHA256, value),
+        "format": lambda value: is_whole(value, 0) and value <= FORMAT,
         "part": lambda value: value is None or _is_part(value),
         "earlier": lambda value: value is None or _is_earlier(value),
     }
@@ -179,36 +177,39 @@ def _is_sound(manifest: Manifest) -> bool:
 
 
 def _is_failure(shard: FailedShard) -> bool:
-    return _is_whole(shard.first, 0) and _is_whole(shard.stop, shard.first + 1) and isinstance(shard.error, str)
+    return is_whole(shard.first, 0) and is_whole(shard.stop, shard.first + 1) and isinstance(shard.error, str)
 
 
 def _is_part(part: Part) -> bool:
-    return _is_whole(part.number, 1) and _is_whole(part.of, part.number)
+    return is_whole(part.number, 1) and is_whole(part.of, part.number)
 
 
 def _is_earlier(earlier: Earlier) -> bool:
     hashes = (earlier.text_sha256, earlier.result_sha256)
     return (
-        _is_whole(earlier.trials, 1)
-        and all(_matches(_SHA256, one) for one in hashes)
-        and all(map(_is_number, earlier.seconds))
+        is_whole(earlier.trials, 1)
+        and all(matches(SHA256, one) for one in hashes)
+        and all(map(is_number, earlier.seconds))
     )
 
 
-def _is_whole(value: Any, least: int) -> bool:
+def is_whole(value: Any, least: int) -> bool:
+    """Tell whether it is a whole number of a usual size, not a truth value."""
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= LARGEST_WHOLE
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Tell whether it is a finite number >= 0, not a truth value."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
 
 
-def _matches(form: re.Pattern[str] | None, value: Any) -> bool:
+def matches(form: re.Pattern[str] | None, value: Any) -> bool:
+    """Tell whether it is text of that form."""
     return isinstance(value, str) and (form is None or form.fullmatch(value) is not None)
 
 
 def _is_table(value: Any, key: re.Pattern[str] | None, entry: re.Pattern[str] | None) -> bool:
-    return isinstance(value, dict) and all(_matches(key, k) and _matches(entry, e) for k, e in value.items())
+    return isinstance(value, dict) and all(matches(key, k) and matches(entry, e) for k, e in value.items())
 
 
 def trials_of(manifest: Manifest) -> range:
@@ -239,70 +240,3 @@ def _pieces(manifest: Manifest) -> tuple[range, range]:
     """Return the trials that were taken over, and the others: no shard has trials of both."""
     own = trials_of(manifest)
     return own[: manifest.taken_over], own[manifest.taken_over :]
-
-
-class Entry(NamedTuple):
-    """A line of the journal: shard ``shard`` holds the trials ``first``, ..., ``stop`` - 1 and is on the disk.
-
-    ``seconds`` is what each contestant took, ``at`` the time when the shard was written.
-    """
-
-    shard: int
-    first: int
-    stop: int
-    file: str
-    sha256: str
-    seconds: tuple[float, ...]
-    at: float
-
-    def is_of(self, trials: range, file: str) -> bool:
-        """Tell whether it speaks of these trials in this file."""
-        return (self.first, self.stop, self.file) == (trials.start, trials.stop, file)
-
-    def encode(self, identity: str) -> bytes:
-        """Return the line, which belongs to the run with ``identity``."""
-        return seal(self._asdict(), identity)
-
-
-class Journal(NamedTuple):
-    """What a journal tells: valid entries by shard, damaged lines, and whether the last line was cut off."""
-
-    entries: dict[int, Entry]
-    damaged: int
-    torn: bool
-
-
-def largest_journal(manifest: Manifest) -> int:
-    """Return how many bytes the journal of a run may have: so much for each of its shards, and not beyond all bounds."""
-    return min(LARGEST_JOURNAL_LINE * (count_of_shards(manifest) + 1), 50_000_000)
-
-
-def read_journal(data: bytes, identity: str, most_lines: int | None = None) -> Journal:
-    """Return what the journal of the run with ``identity`` tells; damaged lines tell nothing.
-
-    ValueError where there are more than ``most_lines``.
-    """
-    if most_lines is not None and data.count(b"\n") > most_lines:
-        raise ValueError(f"more than {most_lines} lines")
-    lines = data.split(b"\n")
-    torn = lines.pop() != b""
-    entries: dict[int, Entry] = {}
-    damaged = 0
-    for line in lines:
-        entry = _entry(open_sealed(line + b"\n", identity))
-        if entry is None:
-            damaged += 1
-        else:
-            entries[entry.shard] = entry
-    return Journal(entries, damaged, torn)
-
-
-def _entry(table: dict[str, Any]) -> Entry | None:
-    try:
-        entry = Entry(**{**table, "seconds": tuple(table["seconds"])})
-    except (TypeError, KeyError):
-        return None
-    whole = (entry.shard, entry.first, entry.stop)
-    numbers = (*entry.seconds, entry.at)
-    texts = _matches(_SHA256, entry.sha256) and _matches(None, entry.file)
-    return entry if texts and all(_is_whole(one, 0) for one in whole) and all(map(_is_number, numbers)) else None

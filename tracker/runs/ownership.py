@@ -33,16 +33,14 @@ from tracker.runs.file_names import (
     refuse_disguises,
     shard_index,
 )
+from tracker.runs.journal import MOST_LINES_PER_SHARD, largest_journal, read_journal
 from tracker.runs.lock_file import LOCK, holder_of, was_left_by_a_run
 from tracker.runs.manifest import (
     LARGEST_MANIFEST,
-    MOST_LINES_PER_SHARD,
     SCENARIO,
     Manifest,
     NewerFormat,
     count_of_shards,
-    largest_journal,
-    read_journal,
 )
 from tracker.runs.npz import array_names
 from tracker.runs.page_seals import SEALS, is_sealed
@@ -55,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tracker.runs.manifest import Journal
+    from tracker.runs.journal import Journal
 
 LARGEST_DRAWING = 200_000_000  # bytes of a page or a figure
 

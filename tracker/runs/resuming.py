@@ -24,7 +24,8 @@ from tracker.runs.file_names import (
     shard_index,
     shard_name,
 )
-from tracker.runs.manifest import SCENARIO, largest_journal
+from tracker.runs.journal import largest_journal
+from tracker.runs.manifest import SCENARIO
 from tracker.runs.npz import most_bytes
 from tracker.runs.run_identity import data_files, hash_of_file, sha256
 from tracker.runs.stored_shards import Stored, read_shard
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 
     from tracker.engine.simulate import Problem
     from tracker.runs.array_shapes import Shapes
-    from tracker.runs.manifest import Entry, Journal, Manifest
+    from tracker.runs.journal import Entry, Journal
+    from tracker.runs.manifest import Manifest
     from tracker.scenario import Scenario
 
 

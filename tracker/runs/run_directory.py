@@ -30,8 +30,9 @@ from tracker.runs.file_names import (
     shard_index,
     shard_name,
 )
+from tracker.runs.journal import Entry
 from tracker.runs.lock_file import LOCK, hold_lock, living_holder
-from tracker.runs.manifest import Entry, Manifest
+from tracker.runs.manifest import Manifest
 from tracker.runs.netcdf import stored_hash, write_result
 from tracker.runs.npz import pack_arrays
 from tracker.runs.resuming import Resumption, write_scenario

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tracker.array_types import Array
     from tracker.runs.array_shapes import Shapes
-    from tracker.runs.manifest import Entry
+    from tracker.runs.journal import Entry
     from tracker.scenario import Scenario
 
     Arrays = dict[str, NDArray[Any]]
