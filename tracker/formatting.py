@@ -34,8 +34,9 @@ def number(value: float | None, digits: int = 3) -> str:
 
 def step_size(epsilon: float, effective: float | None = None) -> str:
     """Return a step, and beside it that of the classical sampler which moves as fast, where it is another."""
-    same = effective is None or math.isclose(epsilon, effective, rel_tol=1e-9)
-    return plain(epsilon) if same else f"{plain(epsilon)} (effective {plain(effective)})"
+    if effective is None or math.isclose(epsilon, effective, rel_tol=1e-9):
+        return plain(epsilon)
+    return f"{plain(epsilon)} (effective {plain(effective)})"
 
 
 def power_of_ten(value: float, digits: int = 3) -> str:

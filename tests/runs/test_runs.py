@@ -224,7 +224,7 @@ def test_a_run_that_is_not_whole_is_not_opened(finished: tracker.Run, tmp_path: 
         assert name in reason(name, lambda _: None)
         assert name in reason(name, lambda data: data[: len(data) // 2])
     assert "manifest.json" in reason("manifest.json", lambda data: data.replace(b"true", b"false"))
-    with pytest.raises(CorruptRun, match="no run"):
+    with pytest.raises(CorruptRun, match="there is nothing, not the directory of a run"):
         open_run(tmp_path / "nowhere")
 
 
