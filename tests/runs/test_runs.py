@@ -47,7 +47,11 @@ SUMMARY = {
     "by_mode": {"mode", "probability", "mean", "second"},
     "evaluations": {"gradient", "cost", "hessian"},
 }  # fmt: skip
-ADDED = {"sampler": {"inside_target", "first_divergence", "resets", "recovery_mean", "step_over_limit"}}
+ADDED = {
+    "sampler": {
+        "inside_target", "first_divergence", "resets", "recovery_mean", "step_over_limit", "observations", "effective_step",
+    },
+}  # fmt: skip
 
 
 def rows(run: tracker.Run) -> dict[str, Any]:
