@@ -112,7 +112,11 @@ def test_the_cache_is_warm_after_a_restart_and_follows_an_edit_in_any_file(tmp_p
     assert binaries(tmp_path) == kept
 
     # A helper in another file than the kernel and the cost: the gradient noise becomes twice as large.
-    edit(tmp_path / "tracker" / "costs" / "base.py", "            out[i, d] = z\n", "            out[i, d] = 2.0 * z\n")
+    edit(
+        tmp_path / "tracker" / "costs" / "gaussian_noise.py",
+        "            out[i, d] = z\n",
+        "            out[i, d] = 2.0 * z\n",
+    )
     edited = process(tmp_path, "script.py")
     assert (edited["hits"], edited["misses"]) == (0, 1)
     assert edited["hash"] == edited["interpreted"] != here

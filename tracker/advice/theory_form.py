@@ -20,6 +20,7 @@ RUNG = {
     "exact": bool,
     "bound": bool,
     "observations": int,
+    "evaluations": dict.fromkeys(("gradient", "cost", "hessian"), int),
 }
 PARTS = ("temperature", "noise", "lag", "remainder", "total")
 STABILITY = ("radius", "abscissa", "largest_epsilon", "largest_skew")

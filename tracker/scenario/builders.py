@@ -169,7 +169,9 @@ def default_radius(cost: Any, points: list[Array]) -> float:
     """
     places = np.array([measured(cost, point) for minimisers in points for point in minimisers])
     mode = np.repeat(np.arange(len(points)), [len(minimisers) for minimisers in points])
-    around = np.array([twins(cost, place) for place in places])
+    stand_for = [twins(cost, place) for place in places]
+    most = max(map(len, stand_for))  # a point that is its own twin has fewer: the first once more changes no distance
+    around = np.array([np.concatenate([own, np.repeat(own[:1], most - len(own), axis=0)]) for own in stand_for])
     same, smallest = SAME_PLACE * (1.0 + np.abs(places).max(axis=1)), np.inf
     at_once = max(1, MOST_DIFFERENCES // (around[0].size * len(places)))
     for start in range(0, len(places), at_once):
