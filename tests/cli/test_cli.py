@@ -129,7 +129,14 @@ def test_the_schema_knows_the_keys_of_each_family_and_what_they_mean() -> None:
     assert not re.search(r'"(ge|gt|le|lt)":', json.dumps(schema))
 
 
-KINDS: dict[str, Any] = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool}
+KINDS: dict[str, Any] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+}
 
 
 def fits(value: Any, schema: dict[str, Any], root: dict[str, Any]) -> bool:

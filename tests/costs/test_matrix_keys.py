@@ -105,10 +105,11 @@ def test_a_file_belongs_to_the_scenario_and_goes_with_the_run(tmp_path: Path) ->
 )  # fmt: skip
 def test_what_is_wrong_is_named(curvature: str, noise: str, says: str, tmp_path: Path) -> None:
     for name, content in {
-        "wide": "1,2\n", "words": "1,x\n2,3\n", "ragged": "1,2\n3\n", "skew": "1,2\n3,4\n", "large": "1,0\n0,1e31\n",
+        "wide": "1,2\n", "words": "1,x\n2,3\n", "ragged": "1,2\n3\n", "large": "1,0\n0,1e31\n",
     }.items():  # fmt: skip
         (tmp_path / f"{name}.csv").write_text(content)
     (tmp_path / "H.csv").write_text(written(np.eye(N)))
+    (tmp_path / "skew.csv").write_text(written(np.eye(N) + np.eye(N, k=1)))
     with pytest.raises(tracker.ScenarioError, match=re.escape(says)):
         loaded(tmp_path, text_of(curvature, noise))
 
