@@ -12,7 +12,15 @@ from worlds import SCENARIOS
 
 import tracker
 from tracker.cli import app
-from tracker.runs.forecast import PAGE_DISK, PROGRAM, ResourceLimits, array_bytes, predicted_cost, refusals
+from tracker.runs.forecast import (
+    PAGE_DISK,
+    PROGRAM,
+    ResourceLimits,
+    array_bytes,
+    predicted_cost,
+    refusals,
+    seconds_to_compile,
+)
 
 TEXT = (SCENARIOS / "example_a.toml").read_text()
 TOLERANCE = 0.25  # what the forecast promises
@@ -86,6 +94,9 @@ def test_validate_shows_steps_memory_and_disk(tmp_path: Path) -> None:
     file.write_text(TEXT)
     scenario = tracker.parse(TEXT)
     facts = json.loads(invoke("validate", file, "--json").stdout)
+    assert (
+        facts["predicted"].pop("compiling") == seconds_to_compile(scenario) > 0
+    )  # told beside what a run costs once compiled
     assert facts["predicted"] == pytest.approx(predicted_cost(scenario)._asdict())
     shown = invoke("validate", file).stdout
     assert "1,280,000 steps" in shown
