@@ -10,6 +10,7 @@ A citation is the page and a heading in quotes: docs/mathematics, "Chain laws". 
 from __future__ import annotations
 
 import ast
+import inspect
 import os
 import re
 import subprocess
@@ -23,6 +24,7 @@ import pytest
 from import_reader import Import, as_a_user, asked_for, imports, within
 from worlds import ROOT
 
+from tracker.cli import app
 from tracker.compiled.caching import WITHOUT_KERNELS
 from tracker.costs import COSTS
 from tracker.samplers import SAMPLERS
@@ -292,9 +294,29 @@ def test_a_circle_of_modules_is_seen() -> None:
     assert circles(needs) == [["b", "c"], ["e"]]
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if room_of(p) == "cli"], ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_the_command_line_is_in_small_files(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 250
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_files_are_a_few_pages_long(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= (250 if room_of(path) == "cli" else 300)
+
+
+def test_the_smallest_sampler_is_one_screen() -> None:
+    """Its keys, its state and its step beside its equation; what every kind needs stands elsewhere."""
+    kinds = {inspect.getfile(keys) for keys in SAMPLERS.values()}
+    assert min(len(Path(file).read_text(encoding="utf-8").splitlines()) for file in kinds) <= 45
+
+
+def test_a_file_name_stands_in_one_room() -> None:
+    rooms: dict[str, set[str]] = {}
+    for path in FILES:
+        rooms.setdefault(path.name, set()).add(room_of(path))
+    twice = {name for name, found in rooms.items() if len(found) > 1}
+    assert twice <= {"__init__.py", "base.py", "table.py"}
+
+
+def test_the_name_of_a_command_belongs_to_the_command_line() -> None:
+    commands = {command.name for command in app.registered_commands}
+    assert {path.stem for path in FILES if room_of(path) == "cli"} >= commands >= {"run", "sweep", "limit"}
+    assert [path for path in FILES if path.stem in commands and room_of(path) != "cli"] == []
 
 
 # What of costs and samplers others may import: the table, the contract, the facts, and what works for any of them.
@@ -367,11 +389,6 @@ def test_a_question_for_a_family_or_a_kind_is_seen(room: str, line: str) -> None
 )
 def test_what_is_said_of_any_of_them_is_no_question(room: str, line: str) -> None:
     assert families_asked_for(ast.parse(line), room) == []
-
-
-@pytest.mark.parametrize("path", [p for p in FILES if room_of(p) == "costs"], ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_the_costs_are_in_files_of_a_few_pages(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
 
 
 @pytest.mark.parametrize("module", ONLY_IN)

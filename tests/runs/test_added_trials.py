@@ -20,7 +20,7 @@ from worlds import bowls
 
 import tracker
 from tracker.cli import app
-from tracker.runs import CorruptRun, FewerTrials, RunDiffers, RunExists, executors, run_trials
+from tracker.runs import CorruptRun, FewerTrials, RunDiffers, RunExists, compute_shards, executors
 from tracker.runs.manifest import Earlier, Manifest, Part, shards_of
 from tracker.runs.page_seals import is_sealed, with_seal
 from tracker.runs.run_identity import manifest_of
@@ -34,7 +34,7 @@ FINISHED = ["manifest.json", "result.nc", "scenario.toml", "summary.json"]
 def no_signs_of_life() -> Any:
     """They come by the clock, and steps to the disk are counted here."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_trials, "SECONDS_BETWEEN_SIGNS_OF_LIFE", 1e9)
+        patch.setattr(compute_shards, "SECONDS_BETWEEN_SIGNS_OF_LIFE", 1e9)
         yield
 
 

@@ -36,16 +36,16 @@ from tracker.runs import (
     RunLocked,
     atomic_files,
     checkpoints,
+    compute_shards,
     executors,
     netcdf,
     run_identity,
-    run_trials,
 )
 from tracker.runs import resume_preview as kept
 from tracker.runs.journal import read_journal
 from tracker.runs.labelled_arrays import LabelledArrays
 from tracker.runs.lock_file import LOCK, hold_lock, holder_of, living_holder
-from tracker.runs.manifest import Manifest
+from tracker.runs.manifest import Manifest, shards_of
 from tracker.runs.run_directory import RunDirectory
 from tracker.runs.run_errors import FailedShard
 from tracker.runs.run_status import status_of
@@ -64,7 +64,7 @@ FINISHED = ["manifest.json", "result.nc", "scenario.toml", "summary.json"]
 def no_signs_of_life() -> Iterator[None]:
     """They come by the clock, and steps to the disk are counted here."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_trials, "SECONDS_BETWEEN_SIGNS_OF_LIFE", 1e9)
+        patch.setattr(compute_shards, "SECONDS_BETWEEN_SIGNS_OF_LIFE", 1e9)
         yield
 
 
@@ -452,7 +452,7 @@ def check_flip_under_way(folder: Path, rng: random.Random) -> None:
         assert victim.name == "manifest.json"
     else:
         assert manifest is not None
-        kept = directory.take_over(PROBLEM, manifest, run_trials.shards_of(manifest))
+        kept = directory.take_over(PROBLEM, manifest, shards_of(manifest))
         assert len(kept) in (1, 2)  # a flip may join two lines of the journal
         assert len(notices) >= 1
         if victim.parent.name == "shards":
@@ -612,7 +612,7 @@ def test_what_a_snapshot_holds_is_no_progress_of_this_process(
         return whole(problem, trials, add, *rest)
 
     monkeypatch.setattr(executors, "simulate", waits)
-    monkeypatch.setattr(run_trials, "SECONDS_BETWEEN_SIGNS_OF_LIFE", 0.1)
+    monkeypatch.setattr(compute_shards, "SECONDS_BETWEEN_SIGNS_OF_LIFE", 0.1)
     told, signs = list[float](), list[tuple[float, ...]]()
     monkeypatch.setattr(RunDirectory, "tell_progress", lambda _, *sign: signs.append(sign[:3]))
 

@@ -18,7 +18,7 @@ from scipy.linalg import expm
 from scipy.sparse.linalg import LinearOperator, expm_multiply
 
 from tracker.limits import moment_system
-from tracker.limits.switched_quadratic import Growth
+from tracker.limits.noise_growth import NoiseGrowth
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,7 +53,7 @@ def _small(problem: SwitchedQuadratic, T: float) -> NDArray[np.longdouble]:
     changes |= {name: np.longdouble(getattr(problem, name)) for name in ("alpha", "epsilon", "beta")}
     if problem.growth is not None:
         parts: Any = [part.astype(np.longdouble) for part in problem.growth]
-        changes["growth"] = Growth(*parts)
+        changes["growth"] = NoiseGrowth(*parts)
     long = replace(problem, **changes)
     L, R = _generators(long)
     n, norm = len(L), float(np.abs(T * L).sum(axis=0).max())

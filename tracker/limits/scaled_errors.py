@@ -17,8 +17,9 @@ import numpy as np
 
 from tracker.limits import moment_system
 from tracker.limits.exact_moments import LawOf, check_law, check_steps, check_times
+from tracker.limits.noise_growth import NoiseGrowth
 from tracker.limits.scope import OutOfScope, put_together
-from tracker.limits.switched_quadratic import Growth, SwitchedQuadratic, read_quadratic
+from tracker.limits.switched_quadratic import SwitchedQuadratic, read_quadratic
 from tracker.samplers.linear_step import LinearStep
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _error_with_path(problem: SwitchedQuadratic, of: LawOf) -> SwitchedQuadratic
         mean0=np.concatenate([np.zeros(N), problem.mean0]),
         second0=second0,
         form=_twice(problem.form),
-        growth=Growth(
+        growth=NoiseGrowth(
             first @ left @ looks, first @ size @ first.T, looks.T @ weight @ looks, np.hstack([0.0 * centre, centre])
         ),
     )

@@ -5,18 +5,19 @@ Notes
 The sampler says what its step is (``LinearStep``: drift J, gain M, reads C). Then u_{k+1} = u_k + epsilon (a_i - A_i u_k)
 and noise in mode i, with A_i = M H_i C - J and a_i = M H_i m_i. Of Langevin with a fixed S, u is theta, J = 0, C = I and
 M = I + S. Sigma_i is the covariance of the gradient noise in mode i; where regressors are random it grows with theta
-(``Growth``).
+(``NoiseGrowth``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from tracker.costs.facts import as_quadratic
+from tracker.limits.noise_growth import growth_of
 from tracker.limits.scope import OutOfScope, read_scenario
 from tracker.limits.walking_target import beside_walk, relative_to_walk
 from tracker.scenario.complaints import place_of
@@ -26,35 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tracker.array_types import Array
-    from tracker.costs.facts import QuadraticForm
+    from tracker.limits.noise_growth import NoiseGrowth
     from tracker.samplers.linear_step import LinearStep
     from tracker.scenario.model import Scenario
-
-
-class Growth(NamedTuple):
-    """Gradient noise has covariance Sigma + L E L' + G tr(W E), E = (theta - centre)(theta - centre)', in each mode.
-
-    Of Gaussian regressors L, G and W are their covariance R (docs/mathematics, "Regression").
-
-    left, size, weight : ndarray, shape (X, N, N), L, G and W
-    centre : ndarray, shape (X, N)
-    """
-
-    left: Array
-    size: Array
-    weight: Array
-    centre: Array
-
-    def around(self, reads: Array, p: Array, mu: Array, Pi: Array) -> Array:
-        """Return E[(theta - centre)(theta - centre)' 1{x = i}], theta = reads u, from the moments of u."""
-        cross = (mu @ reads.T)[:, :, None] * self.centre[:, None, :]
-        own = self.centre[:, :, None] * self.centre[:, None, :]
-        return np.asarray(reads @ Pi @ reads.T - cross - cross.transpose(0, 2, 1) + p[:, None, None] * own)
-
-    def covariance(self, E: Array) -> Array:
-        """Return L E L' + G tr(W E), shape (X, N, N)."""
-        trace = np.einsum("iab,iba->i", self.weight, E)
-        return np.asarray(self.left @ E @ self.left.transpose(0, 2, 1) + trace[:, None, None] * self.size)
 
 
 @dataclass(frozen=True)
@@ -94,7 +69,7 @@ class SwitchedQuadratic:
     form_at: float | None = None
     stages: int = 1
     walks: bool = False
-    growth: Growth | None = None
+    growth: NoiseGrowth | None = None
     lowest: Array | None = None
     memory: float = 0.0
     factors: Array | None = None
@@ -288,18 +263,9 @@ def read_quadratic(
         form=form,
         walks=scenario.drift is not None and walk == "beside",
         stages=subject.stages,
-        growth=_growth(costs),
+        growth=growth_of(costs),
         lowest=np.array([cost.lowest for cost in costs]),
         memory=memory,
         factors=np.array([cost.noise for cost in costs]) if memory != 0.0 else None,
     )
     return found.forgetful if of == "limit" else found
-
-
-def _growth(costs: list[QuadraticForm]) -> Growth | None:
-    if all(cost.regressors is None for cost in costs):
-        return None
-    N = len(costs[0].minimum)
-    laws = [cost.regressors for cost in costs]
-    R = np.array([np.zeros((N, N)) if law is None else law.covariance for law in laws])
-    return Growth(R, R, R, np.array([np.zeros(N) if law is None else law.centre for law in laws]))

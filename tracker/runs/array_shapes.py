@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker.engine.arrays import array_rows, axis_sizes
+from tracker.engine.array_axes import axis_sizes
+from tracker.engine.arrays import array_rows
 from tracker.engine.simulate import empty_ledger
 
 if TYPE_CHECKING:

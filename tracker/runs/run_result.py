@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tracker.engine.arrays import axis_labels, rows_of
+from tracker.engine.array_axes import axis_labels
+from tracker.engine.arrays import rows_of
 from tracker.runs.array_shapes import LEADING_AXES
 from tracker.runs.labelled_arrays import LabelledArray, LabelledArrays, labels_of
 from tracker.runs.manifest import FORMAT

@@ -2,63 +2,45 @@
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Callable
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from tracker.engine.arrays import rows_of
 from tracker.engine.compiling import cores
 from tracker.engine.simulate import compile_kernels, most_trials, prepare
 from tracker.runs import atomic_files
 from tracker.runs.added_trials import earlier_of, shards_taken_over
-from tracker.runs.checkpoints import steps_held
+from tracker.runs.compute_shards import Execution, compute
 from tracker.runs.dask_cluster import refuse_if_silent
-from tracker.runs.executors import executor_of
 from tracker.runs.forecast import LARGEST_SHARD, MOST_SHARDS
 from tracker.runs.kept_engine import KeptEngine
 from tracker.runs.lock_file import hold_lock
-from tracker.runs.manifest import Part, shards_of, trials_of
+from tracker.runs.manifest import Part, shards_of
 from tracker.runs.progress_bars import progress_of
 from tracker.runs.run_directory import RunDirectory
 from tracker.runs.run_errors import FewerTrials, NothingComputed, RunExists
 from tracker.runs.run_identity import manifest_in_memory, manifest_of, resumed_manifest
 from tracker.runs.run_reading import open_run, open_run_or_part, scenario_to_resume
 from tracker.runs.run_result import Run
-from tracker.runs.shard_schedule import ShardSchedule
 from tracker.runs.stored_shards import Stored, join
 from tracker.runs.summary import summarise
-from tracker.runs.workers import Task
 from tracker.scenario import ScenarioWarning
 from tracker.scenario import warnings as doubts
 from tracker.scenario.own_checks import check_at_minimisers, check_at_start
 from tracker.scenario.own_kinds import with_expected_draws
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tracker.engine.simulate import Problem
-    from tracker.runs.executors import ShardExecutor
+    from tracker.runs.compute_shards import Progress
     from tracker.runs.manifest import Manifest
     from tracker.runs.netcdf import World
-    from tracker.runs.run_errors import FailedShard
     from tracker.scenario import Scenario
-
-Progress = Callable[[float, float, str], None]
-SECONDS_BETWEEN_SIGNS_OF_LIFE = 2.0  # of life, for `tracker status`
-
-
-class Execution(NamedTuple):
-    """How a run, or each point of a sweep, is carried out: nothing of it changes the result."""
-
-    executor: Executor | KeptEngine | int | None
-    engine: str
-    progress: Progress
-    notice: Callable[[str], None]
-    checks: bool = True
 
 
 def run(
@@ -267,61 +249,3 @@ def _carry_out(
     if directory is not None:
         directory.finish(manifest, summary, result.labelled, rows_of(problem), failed)
     return result
-
-
-def compute(
-    problem: Problem, manifest: Manifest, directory: RunDirectory | None, kept: dict[int, Stored], how: Execution
-) -> list[FailedShard]:
-    """Add all shards that are not ``kept`` to them; return those that could not be computed."""
-    shards = shards_of(manifest)
-    per_trial = float(problem.scenario.steps) * len(problem.contestants)
-    total = per_trial * len(trials_of(manifest))
-    tasks = [_task(problem, manifest, directory, n, trials) for n, trials in enumerate(shards) if n not in kept]
-    base = per_trial * sum(len(shards[index]) for index in kept) + sum(task.held for task in tasks)
-    began, start, told, new = time.time(), base, 0.0, 0.0
-
-    def commit(task: Task, shard: Stored) -> None:
-        nonlocal new
-        if directory is not None:
-            directory.add_shard(manifest, task.shard, shards[task.shard], shard)
-        kept[task.shard] = shard
-        new += per_trial * len(shards[task.shard]) - task.held
-
-    def tell(under_way: float) -> None:
-        nonlocal began, start, told
-        done = base + new + under_way
-        if start == base < done:  # a resumed shard first replays the chain, without computing
-            began, start = time.time(), done
-        how.progress(done, total, "running")
-        if directory is not None and time.time() - max(began, told) > SECONDS_BETWEEN_SIGNS_OF_LIFE:
-            told = time.time()
-            directory.tell_progress(done, start, total, began)
-
-    how.progress(base, total, "running")
-    if not tasks:
-        return []
-    # BLAS on one thread: trials are what runs in parallel, and sums must not depend on the number of threads
-    with threadpool_limits(1, user_api="blas"):
-        engine = _engine(problem, how, len(shards))
-        schedule = ShardSchedule(engine, tasks, commit, how.notice)
-        try:
-            schedule.run(tell)
-        except BaseException:
-            engine.close(at_once=True)
-            raise
-        engine.close(at_once=False)
-    return schedule.failed
-
-
-def _engine(problem: Problem, how: Execution, shards: int) -> ShardExecutor:
-    if isinstance(how.executor, KeptEngine):
-        return how.executor.lend(problem, how.engine, shards)
-    return executor_of(problem, how.executor, how.engine, shards)
-
-
-def _task(problem: Problem, manifest: Manifest, directory: RunDirectory | None, index: int, trials: range) -> Task:
-    if directory is None:
-        return Task(index, trials.start, trials.stop, None)
-    place = directory.checkpoint(manifest, index)
-    held = float(len(trials)) * len(problem.contestants) * (steps_held(place, verify=True) or 0.0)
-    return Task(index, trials.start, trials.stop, place, held)

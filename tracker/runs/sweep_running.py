@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracker.regular_files import is_own_folder, stands_there
 from tracker.runs import atomic_files, sweep_directory
+from tracker.runs.compute_shards import Execution, Progress
 from tracker.runs.dask_cluster import refuse_if_silent
 from tracker.runs.file_names import POINTS
 from tracker.runs.kept_engine import KeptEngine
@@ -22,7 +23,7 @@ from tracker.runs.ownership import put_aside
 from tracker.runs.progress_bars import progress_of
 from tracker.runs.run_errors import CorruptRun
 from tracker.runs.run_identity import resolve_links
-from tracker.runs.run_trials import Execution, Progress, run
+from tracker.runs.run_trials import run
 from tracker.runs.sweep_points import axes_of, points_of
 from tracker.runs.sweep_result import Outcome, Sweep, outcome_of_run
 from tracker.scenario.own_checks import check_at_start

@@ -3,16 +3,12 @@
 theta_{k+1} = theta_k - epsilon grad c(theta_k, z_k) + sqrt(2 epsilon / beta) w_k
 """
 
-from __future__ import annotations
+from typing import Any, Literal, NamedTuple
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-
+from tracker.array_types import Array, Words
 from tracker.costs.base import gradient
 from tracker.samplers.base import SamplerKeys, sampler
 from tracker.samplers.state import carried, scratch
-
-if TYPE_CHECKING:
-    from tracker.array_types import Array, Words
 
 
 class Langevin(NamedTuple):
