@@ -6,8 +6,10 @@ the right one is told by the same loop run in the interpreter: both must give th
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -15,12 +17,15 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 import pytest
+from numba.core.compiler import CompileResult
+from numba.core.environment import Environment
 
 import tracker
 from tracker import compiled
-from tracker.compiled import caching
+from tracker.compiled import caching, numba_cache
 from tracker.costs.base import value
 from tracker.costs.quadratic import Quadratic
 from tracker.engine.loop import advance
@@ -301,3 +306,25 @@ def test_what_inherits_from_outside_is_never_taken_from_the_cache() -> None:
     assert compiled.from_outside((Inheriting(1.0),))
     assert compiled.from_outside(((Outside(1.0), 2.0), 3.0))
     assert not compiled.from_outside((Quadratic(np.eye(1), np.zeros(1), np.zeros((1, 0))),))  # control
+
+
+def test_kept_code_of_ones_own_needs_no_module_of_the_process_that_kept_it() -> None:
+    """With ``--code`` a module is named by the content of the file: an edit elsewhere in it must not lose what was compiled."""
+    gone: dict[str, Any] = {"__name__": "module_that_is_gone"}
+    exec("def twice(x):\n    print('twice', x)\n    return 2.0 * x\n", gone)  # noqa: S102
+    twice = numba.njit(gone["twice"])
+    assert twice(1.5) == 3.0
+    (compiled_once,) = twice.overloads.values()
+    environment = compiled_once.environment
+    parts = compiled_once._replace(fndesc=copy.copy(compiled_once.fndesc))._reduce()
+    Environment._memo.pop(environment.env_name)
+    try:
+        with pytest.raises(ModuleNotFoundError):  # control: what numba itself keeps
+            pickle.loads(numba_cache._packed(parts))
+        read = pickle.loads(numba_cache._packed(numba_cache._without_names(parts)))
+        live = numba_cache._with_live_names(read, (numba.float64,))
+        target = compiled_once.target_context
+        assert CompileResult._rebuild(target, *live).entry_point(2.5) == 5.0
+        assert live[numba_cache.ENVIRONMENT].consts == environment.consts
+    finally:
+        Environment._memo[environment.env_name] = environment

@@ -50,7 +50,7 @@ class CheckedCache:
             target_context.refresh()
             kept = self._entries.load(self._key(sig, target_context))
             if kept is not None and self._own:
-                kept = _of_live_types(kept, sig)
+                kept = _with_live_names(kept, sig)
             return None if kept is None else numba.core.compiler.CompileResult._rebuild(target_context, *kept)  # noqa: SLF001
         except Exception:
             self._entries.forget_latest()
@@ -68,7 +68,7 @@ class CheckedCache:
             if data.library.has_dynamic_globals or any(not part.can_cache for part in data.lifted):
                 return  # it holds addresses of this process
             parts = data._reduce()  # noqa: SLF001
-            self._entries.save(self._key(sig, data.target_context), _without_types(parts) if self._own else parts)
+            self._entries.save(self._key(sig, data.target_context), _without_names(parts) if self._own else parts)
         except WriterBusy:
             return  # the next process that compiles it will keep it
         except Exception as error:
@@ -90,30 +90,52 @@ class CheckedCache:
         return str(sig) if self._own else sig, target_context.codegen().magic_tuple(), self._code
 
 
-DESCRIPTION, SIGNATURE = 1, 3  # places in what numba reduces a result to
+# places in what numba reduces a result to
+DESCRIPTION, ENVIRONMENT, SIGNATURE, ENVIRONMENTS = 1, 2, 3, 8
 
 
-def _without_types(parts: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the parts of a result without the types of its arguments, whose classes a later process defines anew."""
+def _without_names(parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the parts of a result without what a later process names otherwise: the types of arguments, and modules.
+
+    A class of a script or of ``--code`` is defined anew in each process, and the module that it stood in may be gone.
+    """
     described = copy.copy(parts[DESCRIPTION])
     described.argtypes = ()
-    return (
-        *parts[:DESCRIPTION],
-        described,
-        parts[DESCRIPTION + 1],
-        parts[SIGNATURE].return_type,
-        *parts[SIGNATURE + 1 :],
-    )
+    left = list(parts)
+    left[DESCRIPTION], left[SIGNATURE] = described, parts[SIGNATURE].return_type
+    left[ENVIRONMENT] = _told(parts[ENVIRONMENT])
+    left[ENVIRONMENTS] = tuple(map(_told, parts[ENVIRONMENTS]))
+    return tuple(left)
 
 
-def _of_live_types(parts: tuple[Any, ...], arguments: Any) -> tuple[Any, ...]:
-    """Put the types of this process in their place."""
+def _with_live_names(parts: tuple[Any, ...], arguments: Any) -> tuple[Any, ...]:
+    """Put the types and the modules of this process in their place."""
     from numba.core.typing import signature
 
-    described = parts[DESCRIPTION]
-    described.argtypes = tuple(arguments)
-    live = signature(parts[SIGNATURE], *arguments)
-    return (*parts[:SIGNATURE], live, *parts[SIGNATURE + 1 :])
+    live = list(parts)
+    live[DESCRIPTION].argtypes = tuple(arguments)
+    live[SIGNATURE] = signature(parts[SIGNATURE], *arguments)
+    live[ENVIRONMENT] = _environment(*parts[ENVIRONMENT])
+    live[ENVIRONMENTS] = tuple(_environment(*one) for one in parts[ENVIRONMENTS])
+    return tuple(live)
+
+
+def _told(environment: Any) -> tuple[str, tuple[Any, ...], str]:
+    """Return the module, the constants and the name of the environment of a function."""
+    return environment.globals["__name__"], tuple(environment.consts), environment.env_name
+
+
+def _environment(module: str, constants: tuple[Any, ...], name: str) -> Any:
+    """Return the environment of a function: compiled code reads its constants, and never its module."""
+    from numba.core.environment import Environment, lookup_environment
+
+    found = lookup_environment(name)
+    if found is None:
+        found = Environment(vars(sys.modules[module]) if module in sys.modules else {"__name__": module})
+        found.consts[:] = constants
+        found.env_name = name
+        Environment._memo[name] = found  # noqa: SLF001
+    return found
 
 
 def _packed(content: Any) -> bytes:
