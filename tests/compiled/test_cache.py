@@ -320,8 +320,8 @@ def test_kept_code_of_ones_own_needs_no_module_of_the_process_that_kept_it() -> 
     Environment._memo.pop(environment.env_name)
     try:
         with pytest.raises(ModuleNotFoundError):  # control: what numba itself keeps
-            pickle.loads(numba_cache._packed(parts))
-        read = pickle.loads(numba_cache._packed(numba_cache._without_names(parts)))
+            pickle.loads(numba_cache._packed(parts))  # noqa: S301
+        read = pickle.loads(numba_cache._packed(numba_cache._without_names(parts)))  # noqa: S301
         live = numba_cache._with_live_names(read, (numba.float64,))
         target = compiled_once.target_context
         assert CompileResult._rebuild(target, *live).entry_point(2.5) == 5.0
