@@ -101,6 +101,52 @@ def test_three_modes_in_the_plane_are_kalmans() -> None:
     assert "filter baseline" in refused.value.advice
 
 
+def test_stages_of_a_stay_are_modes_of_their_own() -> None:
+    """Erlang stays of shape 2: the linear filter of the four stages, written out."""
+    plain = two(5e-2)
+    erlang = plain.replace(chain={"alpha": 5e-2, "Q": plain.chain.Q, "dwell": {"law": "erlang", "shape": 2}})
+    staged = plain.replace(
+        modes=[{**plain.modes[i // 2].model_dump(), "name": f"stage-{i}"} for i in range(4)],
+        chain={
+            "alpha": 5e-2,
+            "Q": [[-2.0, 2.0, 0.0, 0.0], [0.0, -2.0, 2.0, 0.0], [0.0, 0.0, -2.0, 2.0], [2.0, 0.0, 0.0, -2.0]],
+        },
+    )
+    error = limits.best_linear(erlang).mean_square_error
+    assert error == pytest.approx(kalman(staged, 2000), rel=1e-9)
+    assert error < limits.best_step(erlang, "s").mean_square_error
+    assert error > 1.01 * limits.best_linear(plain).mean_square_error  # control: geometric stays are another world
+    with pytest.raises(limits.OutOfScope, match="its age"):
+        limits.best_filter(erlang)
+
+
+def test_modes_that_share_their_minimum_leave_nothing_to_follow() -> None:
+    same = two(1e-2, minimum=([1.0], [1.0]))
+    assert limits.best_linear(same).mean_square_error == limits.best_filter(same).mean_square_error == 0.0
+
+
+def test_who_is_told_the_switches_is_not_bound() -> None:
+    world = two(1e-2)
+    told = {
+        "name": "s",
+        "kind": "restart",
+        "sampler": {"kind": "langevin"},
+        "curvature": 1.0,
+        "epsilon": 0.1,
+        "beta": "inf",
+    }
+    cusum = {**told, "threshold": 10.0, "shift": 1.0, "noise_variance": 1.0}
+    around = {"name": "s", "kind": "averaged", "rate": 0.5, "epsilon": 0.1, "beta": "inf"}
+    inside = {key: value for key, value in told.items() if key not in ("name", "epsilon", "beta")}
+    for sampler, bound in (
+        (cusum, True),
+        ({**told, "detector": "true-times"}, False),
+        ({**around, "sampler": {**inside, "detector": "true-times"}}, False),
+    ):
+        rows = {row["rung"]: row["bound"] for row in limits.ladder(world.replace(samplers=[sampler]), "s")}
+        assert rows["best filter"] is bound
+
+
 def test_a_matrix_gain_wins_where_only_one_direction_jumps() -> None:
     """N = 2, m = +-(1, 0): the best step pays for noise in the direction that never moves; the linear filter does not."""
     eye = np.eye(2).tolist()

@@ -43,8 +43,9 @@ def row_of(rung: str, error: float, keys: Any, *, bound: bool = False) -> dict[s
 
 
 def bounds(found: BayesFilter, keys: Any) -> bool:
-    """Tell whether the filter bounds the sampler with these keys: it sees one gradient a step and no cost."""
-    return bool(found.bound and keys.evaluations.gradient == 1 and keys.evaluations.cost == 0)
+    """Tell whether the filter bounds the sampler with these keys: it sees one gradient a step, no cost, and is told no switch."""
+    sees_more = keys.evaluations.gradient != 1 or keys.evaluations.cost != 0 or keys.told_switches
+    return bool(found.bound and not sees_more)
 
 
 def ladder(scenario: Scenario, sampler: str) -> list[dict[str, Any]]:

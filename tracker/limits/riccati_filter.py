@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import null_space, orth, solve_discrete_are
 
 from tracker.limits.mode_signals import Signals, read_signals
-from tracker.limits.scope import OutOfScope
+from tracker.limits.scope import OutOfScope, in_stages
 
 if TYPE_CHECKING:
     from tracker.array_types import Array
@@ -57,7 +57,7 @@ def best_linear(scenario: Scenario) -> LinearFilter:
     >>> round(tracker.limits.best_linear(scenario).mean_square_error, 6)
     0.198997
     """
-    signals = read_signals(scenario)
+    signals = read_signals(in_stages(scenario))
     if signals.slopes is None:
         raise OutOfScope(
             "best_linear: the costs of the modes differ by more than their slopes, so no filter of them is linear",
@@ -72,7 +72,7 @@ def _filter(signals: Signals, slopes: Array) -> LinearFilter:
     W = V.T @ (np.diag(nu) - F @ np.diag(nu) @ F.T) @ V
     F = V.T @ F @ V
     R = np.einsum("i,iab->ab", nu, signals.Sigma)
-    told, named = slopes.T @ V, signals.minimisers.T @ V
+    told, named = (slopes - slopes[0]).T @ V, (signals.minimisers - signals.minimisers[0]).T @ V
     seen = orth(R + told @ told.T)  # other directions of a gradient have neither noise nor signal
     C, R = seen.T @ told, seen.T @ R @ seen
     P = solve_discrete_are(F.T, C.T, W, R) if C.size else _unseen(F, W)

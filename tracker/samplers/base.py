@@ -212,6 +212,7 @@ class SamplerKeys(Keys):
     tangent: ClassVar[bool] = False  # it carries D = d theta / d S, and S follows g'D
     adapts: ClassVar[str] = ""  # what moves beside theta, in words: "its S"
     observations: ClassVar[int] = 1  # fresh ones per step
+    told_switches: ClassVar[bool] = False  # it is told when the mode changes, which no gradient says
     samples_gibbs: ClassVar[bool] = False  # in one mode that lasts it samples exp(-beta C), up to its step sizes
 
     name: DottedName = Field(description="what it is called in results: letters, digits, _, - and .")

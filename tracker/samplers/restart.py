@@ -221,6 +221,11 @@ class RestartKeys(WrapperKeys):
         """What an alarm changes."""
         return "its step" if self.action == "mean" else "its temperature"
 
+    @property
+    def told_switches(self) -> bool:  # type: ignore[override]
+        """Whether its alarms are the switches themselves."""
+        return self.detector == "true-times" or self.inner.told_switches
+
     def build(self) -> Restart:
         """Return the parameters for the kernels."""
         inner = self.inner.build()

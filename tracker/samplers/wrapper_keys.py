@@ -104,6 +104,11 @@ class WrapperKeys(SamplerKeys):
         """Fresh observations per step."""
         return self.inner.observations
 
+    @property
+    def told_switches(self) -> bool:  # type: ignore[override]
+        """Whether it is told when the mode changes."""
+        return self.inner.told_switches
+
     def step_nanoseconds(self, N: int) -> float:
         """Return the rough time of a step on one core."""
         return 10.0 + 2.0 * N + self.inner.step_nanoseconds(N)

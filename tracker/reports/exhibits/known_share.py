@@ -78,10 +78,11 @@ def shared_rungs(view: View) -> list[Line]:
         for name in BASELINES
         if name in view.summary and view.summary[name]["mean_square_error"]["mean"] is not None
     ]
-    rows: list[dict[str, Any]] = next(iter(view.theory["ladder"].values()), [])
+    ladders: list[list[dict[str, Any]]] = list(view.theory["ladder"].values())
+    bounds = {row["rung"] for rows in ladders for row in rows if row["bound"]}  # for whoever sees one gradient a step
     return found + [
-        Line(row["rung"], row["mean_square_error"]["mean"], exact=True, bound=row["bound"], **_work(row))
-        for row in rows
+        Line(row["rung"], row["mean_square_error"]["mean"], exact=True, bound=row["rung"] in bounds, **_work(row))
+        for row in next(iter(ladders), [])
         if row["rung"] not in (AT_BETA, BEST_STEP)
     ]
 
