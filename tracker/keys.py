@@ -138,7 +138,7 @@ Matrix = Annotated[
 def _infinite(value: Any) -> Any:
     if isinstance(value, str) and value == "inf":
         return float("inf")
-    if isinstance(value, float) and np.isposinf(value):
+    if isinstance(value, str) or (isinstance(value, float) and np.isposinf(value)):
         raise ValueError('must be a finite number, or "inf" as text')
     return number(value)
 

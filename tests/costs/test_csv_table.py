@@ -51,7 +51,7 @@ def test_blocks_of_lines_are_the_whole_file(text: str, block: int, ends: str, mo
 @pytest.mark.parametrize(
     ("spoilt", "said"),
     [
-        (("\n0", "\nx0"), "is not a number"),
+        (("\n0", "\nx0"), "is not a number: leave out the row or the column"),
         ((",wet é,", ",wet é,1,"), "numbers, but there are 4 columns"),
         ((",dry,", ","), "row 1: 3 numbers, but there are 4 columns"),
         (("a,season", "a,a"), "is named twice"),

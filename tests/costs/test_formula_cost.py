@@ -20,6 +20,7 @@ from tracker.costs.formula import expression_graph, generated_code
 from tracker.costs.formula.formula_cost import derive
 from tracker.engine.loop import advance
 from tracker.samplers import SAMPLERS
+from tracker.scenario import build_modes, stability_limits
 
 SECONDS = 2.0  # of CPU, for one formula
 CLASSICAL = {"name": "s", "kind": "langevin", "epsilon": 0.01, "beta": 4.0}
@@ -220,6 +221,22 @@ def test_a_formula_without_a_minimum_is_said_to_have_none(formula: str) -> None:
     with pytest.raises(tracker.ScenarioError) as caught:
         world(formula).minimisers  # noqa: B018
     assert "has no minim" in str(caught.value) or "not finite" in str(caught.value)
+
+
+@pytest.mark.parametrize("formula", ["log(abs(a))", "-1/a^2"])
+def test_a_formula_that_is_minus_infinity_at_the_start_is_said_to_have_no_minimum(formula: str) -> None:
+    with pytest.raises(tracker.ScenarioError, match="has no minimum: it is -inf"):
+        world(formula, start=[0.0]).minimisers  # noqa: B018
+
+
+def test_a_kink_at_the_minimiser_has_no_stability_limit_and_no_relaxation_time() -> None:
+    """Differences across a kink are as large as they are narrow; a kink elsewhere does no harm."""
+    for formula, known in (("2*abs(a - 1)", False), ("max((a - 1)^2, a - 5)", True)):
+        scenario = world(formula)
+        modes = build_modes(scenario)
+        limits = [limit.limit for limit in stability_limits(scenario, modes)]
+        assert limits == (pytest.approx([1.0], rel=1e-6) if known else [])
+        assert modes[0].relaxation == (pytest.approx(0.5, rel=1e-6) if known else np.inf)
 
 
 def test_the_average_of_modes_is_the_weighted_sum() -> None:

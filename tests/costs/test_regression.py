@@ -66,6 +66,13 @@ def world(**keys: Any) -> dict[str, Any]:
     return {"name": "w", "trials": 1, "steps": 20, "start": [0.0, 0.0], "modes": [mode], "samplers": samplers}
 
 
+def test_a_matrix_that_is_none_is_told_as_a_matrix() -> None:
+    """Where a number would do as well, rows of different lengths are no wish for a number."""
+    with pytest.raises(tracker.ScenarioError) as caught:
+        tracker.parse(world(regressor_covariance=[[2.0, 0.5], [0.5]]))
+    assert str(caught.value) == 'modes[0] "m": regressor_covariance: has rows of different lengths [1, 2]'
+
+
 def test_the_absolute_loss_has_no_hessian_for_kinds_that_need_one() -> None:
     with pytest.raises(tracker.ScenarioError) as caught:
         tracker.parse(world(loss="absolute"))

@@ -91,6 +91,11 @@ BAD: dict[str, tuple[str, str, list[str]]] = {
         "epsilon = 0.01\nbeta = inf\n\n",
         ['samplers[0] "classical": beta: inf must be'],
     ),
+    "a word for beta": (
+        "epsilon = 0.01\n\n",
+        'epsilon = 0.01\nbeta = "hot"\n\n',
+        ['samplers[0] "classical": beta: "hot" must be a finite number, or "inf" as text'],
+    ),
     "too large a float": ("alpha = 0.1", "alpha = 1e400", ["chain.alpha: inf must be a finite number"]),
     "too large a float as text": ("alpha = 0.1", 'alpha = "1e400"', ['chain.alpha: "1e400" must be a number']),
     "too large an integer": (

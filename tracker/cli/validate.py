@@ -11,7 +11,7 @@ from tracker.cli.error_messages import REFUSED, Refused, say
 from tracker.cli.options import Code, File, Json, MaxDisk, MaxMemory, MaxSteps, Plugins, Settings, limits_of
 from tracker.cli.printing import console, duration, number, print_json, print_table
 from tracker.cli.sweep_checks import say_warnings, sweep_cost, sweep_refusals, warnings_of
-from tracker.formatting import counted, step_size, whole
+from tracker.formatting import counted, few, step_size, whole
 from tracker.reports.summary_text import regime_lines, size_of
 
 if TYPE_CHECKING:
@@ -126,6 +126,8 @@ def findings(scenario: Any, modes: Sequence[Any], stable: Sequence[Any]) -> dict
 
     relative, switched = relatives(scenario), switched_systems(scenario)
     known = {row.sampler for row in switched if row.stable is not None}
+    bounded = any(keys.classical_limit for keys in scenario.samplers)
+    bounded_in = {limit.mode for limit in stable}
     about = {key: getattr(scenario, key) for key in ("name", "sha256", "seed", "trials", "steps", "dimension")}
     return {
         "scenario": about,
@@ -144,6 +146,7 @@ def findings(scenario: Any, modes: Sequence[Any], stable: Sequence[Any]) -> dict
         "stability_not_known": [
             keys.name for keys in scenario.samplers if not keys.classical_limit and keys.name not in known
         ],
+        "stability_not_known_in": [keys.name for keys in scenario.modes if bounded and keys.name not in bounded_in],
         "effective_steps": {keys.name: keys.effective_step for keys in scenario.samplers},
         "switched": [row._asdict() for row in switched],
         "predicted": {**predicted_cost(scenario)._asdict(), "compiling": seconds_to_compile(scenario)},
@@ -165,7 +168,7 @@ def _print(facts: Mapping[str, Any]) -> None:
         (
             s["sampler"],
             step_size(s["epsilon"], effective[s["sampler"]]),
-            ("" if s["exact"] else "about ") + number(s["limit"]),
+            ("" if s["exact"] or math.isnan(s["limit"]) else "about ") + number(s["limit"]),
             s["mode"],
             _with(s),
         )
@@ -173,11 +176,14 @@ def _print(facts: Mapping[str, Any]) -> None:
     ]
     unstable = any(s["stable"] is False for s in facts["switched"])
     limit = "limit of the mode alone" if unstable else "stable below"  # what is not stable as a whole is not called so
-    print_table(screen, ("sampler", "epsilon", limit, "tightest in", "with"), rows, spare=("with", "tightest in"))
+    if rows:
+        print_table(screen, ("sampler", "epsilon", limit, "tightest in", "with"), rows, spare=("with", "tightest in"))
     if (more := len(_tightest(stability)) - MOST_ROWS) > 0:
         screen.print(Text(f"... and {counted(more, 'more row')}; --json tells all"))
     if unknown := facts["stability_not_known"]:
         screen.print(Text(f"stability of {', '.join(unknown)}: not known for this kind"))
+    if unknown := facts["stability_not_known_in"]:
+        screen.print(Text(f"stability in {few(unknown, 'mode')}: not known: the cost has no Hessian there"))
     switched = [
         (
             s["sampler"],

@@ -81,7 +81,8 @@ def read_data(path: Path, regime: str | None = None) -> DataFile:
     try:
         return DataFile(path.name, mapped_regular(path, LARGEST_DATA, links=True), regime=regime)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError, NotRegular):
-        return DataFile(path.name, problem=f"no such file in {path.parent.name or 'this folder'}/")
+        folder = f"{path.parent.name}/" if path.parent.name else "this folder"
+        return DataFile(path.name, problem=f"no such file in {folder}")
     except OSError as error:
         too_large = f"larger than {LARGEST_DATA // 10**6} MB, the most that a data file may have"
         problem = too_large if error.errno == errno.EFBIG else f"cannot be read: {error.strerror}"

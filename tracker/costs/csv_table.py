@@ -29,6 +29,7 @@ MOST_NUMBERS = 25_000_000  # rows x columns
 MOST_ODD_NUMBERS = 300_000  # in quotes, or otherwise not as a program would write them: they take ten times as long
 MOST_NAMES = 10_000  # of modes in a column of a large file
 LONGEST_CELL_SHOWN = 30  # characters
+WAY_OUT = ': leave out the row or the column; a column that names modes goes with [schedule] from = "COLUMN"'
 BLOCK = 1_000_000  # bytes
 
 _PLAIN_BYTES = b"0123456789+-.,eE \t\r\n"
@@ -62,7 +63,7 @@ def parse_table(content: Content, regime: str | None = None) -> DataTable:
         for n, row in enumerate(rows, 1):
             if at is not None and len(row) > at:
                 row[at] = str(known.setdefault(row[at].strip(), len(known)))
-            numbers.extend(_numbers(n, row, names))
+            numbers.extend(_numbers(n, row, names, WAY_OUT))
     except csv.Error as error:
         raise ValueError(f"not comma-separated values: {error}") from None
     if not numbers:
@@ -185,20 +186,20 @@ def _names(row: list[str]) -> tuple[str, ...]:
     return names
 
 
-def _numbers(n: int, row: list[str], names: tuple[str, ...]) -> list[float]:
+def _numbers(n: int, row: list[str], names: tuple[str, ...], way_out: str = "") -> list[float]:
     if len(row) != len(names):
         raise ValueError(f"row {n}: {len(row)} numbers, but there are {len(names)} columns")
-    return [_number(cell.strip(), n, name) for cell, name in zip(row, names, strict=True)]
+    return [_number(cell.strip(), n, name, way_out) for cell, name in zip(row, names, strict=True)]
 
 
-def _number(cell: str, n: int, name: str) -> float:
+def _number(cell: str, n: int, name: str, way_out: str) -> float:
     if _NUMBER.fullmatch(cell) and abs(number := float(cell)) <= LARGEST:
         return number
     place = f"row {n}, column {_shown(name)}"
     if not cell:
-        raise ValueError(f"{place}: empty")
+        raise ValueError(f"{place}: empty{way_out}")
     if not _NUMBER.fullmatch(cell):
-        raise ValueError(f"{place}: {_shown(cell)} is not a number")
+        raise ValueError(f"{place}: {_shown(cell)} is not a number{way_out}")
     raise ValueError(f"{place}: {_shown(cell)} must be at most {LARGEST:g} in size")
 
 

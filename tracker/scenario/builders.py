@@ -10,7 +10,7 @@ from tracker import chain as hidden_chain
 from tracker import skew
 from tracker.costs.base import classes, measure, measure_size, twins
 from tracker.costs.facts import constant_curvature
-from tracker.costs.minimise.local import NEARBY_DISTANCE, curvature, neighbour
+from tracker.costs.minimise.local import NEARBY_DISTANCE, curvature, has_kink, neighbour
 from tracker.costs.minimise.search import Minimisers, global_minimisers
 from tracker.scenario.complaints import ScenarioError, place_of, show
 
@@ -73,9 +73,9 @@ def build_modes(scenario: Scenario) -> tuple[Mode, ...]:
 
 
 def relaxation(cost: Any, points: Array) -> float:
-    """Return 1/h, h the smallest curvature at any of the minimisers ``points`` (m, N); inf where one is flat."""
+    """Return 1/h, h the smallest curvature at any of the minimisers ``points`` (m, N); inf where one is flat, or a kink."""
     found = [curvature(cost, point) for point in points]
-    if not np.isfinite(found).all():
+    if not np.isfinite(found).all() or any(has_kink(cost, point) for point in points):
         return float("inf")
     smallest = min(float(np.linalg.eigvalsh(H)[0]) for H in found)
     return 1.0 / smallest if smallest > 0.0 else float("inf")

@@ -198,7 +198,8 @@ def _best_branch(found: list[Complaint]) -> Iterator[Complaint]:
         if len(problem.path) == depth:
             texts.setdefault(problem.path, []).append(problem.text)
     for path, several in texts.items():
-        first, *others = dict.fromkeys(several)
+        # what is no list "must be a list"; what is one, and a wrong one, breaks another rule
+        first, *others = dict.fromkeys([text for text in several if " must be " not in text] or several)
         endings = [text.partition("must be ")[2] for text in others]
         yield Complaint(path, " or ".join([first, *filter(None, endings)]))
 
@@ -260,6 +261,8 @@ def _rule(kind: str, context: Mapping[str, Any], item: Mapping[str, Any]) -> str
         "list_type": "must be a list",
         "dict_type": "must be a table",
         "model_type": "must be a table",
+        "bool_type": "must be true or false",
+        "bool_parsing": "must be true or false",
     }
     return texts.get(kind, str(item["msg"]).replace("Input should be", "must be"))
 

@@ -13,7 +13,7 @@ from tracker import skew
 from tracker.compiled import from_outside
 from tracker.costs.base import has_hessian
 from tracker.costs.facts import QuadraticForm, additive_noise, as_quadratic
-from tracker.costs.minimise.local import Hessians, curvature, observed_hessians
+from tracker.costs.minimise.local import Hessians, curvature, has_kink, observed_hessians
 from tracker.costs.minimise.search import global_minimisers
 from tracker.scenario.builders import is_isolated, share_minimisers, skew_matrix, too_wide_targets
 from tracker.scenario.switching_check import clipped, limit_alone, unstable_when_switched
@@ -97,6 +97,8 @@ def linearise(keys: Any, mode: Mode | None) -> list[Nearby]:
     if additive_noise(mode.cost, mode.minimisers.shape[1]) is None and not has_hessian(mode.cost):
         return found  # noise that multiplies counts, and nobody says how much it does
     for point in mode.minimisers:
+        if has_kink(mode.cost, point):
+            return []
         scatter = observed_hessians(mode.cost, point)
         H = curvature(mode.cost, point) if scatter is None else scatter.values
         if np.isfinite(H).all():

@@ -24,6 +24,7 @@ from tracker.costs.gaussian_noise import noise_factor, observe_noise
 from tracker.costs.noise_memory import NoiseMemory, remembered_by
 from tracker.costs.polynomial.polynomial_cost import Variables
 from tracker.costs.work_account import charge, is_spent
+from tracker.formatting import listed
 from tracker.keys import Number, Vector, together
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class FormulaKeys(CostKeys):
     @property
     def why_no_hessian(self) -> str:
         """What to tell a sampler that needs one."""
-        return f"formula: has no Hessian where the gradient of {' and '.join(self.derived().kinks)} jumps"
+        return f"formula: has no Hessian where the gradient of {listed(self.derived().kinks)} jumps"
 
     @property
     def remembered(self) -> tuple[str, float, int]:

@@ -75,7 +75,7 @@ class _FormulaReader(Grammar[int]):
         if text in CONSTANTS:
             self.next += 1
             return self.graph.number(CONSTANTS[text])
-        known = [*self.variables, *self.shapes, *CONSTANTS]
+        known = dict.fromkeys((*self.variables, *self.shapes, *CONSTANTS))
         return self.unexpected(f" is not known; there are {', '.join(known)} and {', '.join([*FUNCTIONS, *CHOICES])}")
 
     def entry(self, name: str, start: int) -> int:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 NEARBY_DISTANCE = 1e-2  # how far away the next minimiser is looked for, in units of 1 + |theta|
 OBSERVATIONS_DRAWN = 4096  # of observations that cannot be listed
+KINKED = 0.5  # share of a curvature; where ten times wider differences change it by more, the gradient jumps
 
 
 class Hessians(NamedTuple):
@@ -37,6 +38,14 @@ def curvature(cost: Any, theta: Array) -> Array:
     """Return the Hessian of the expected cost at ``theta``; exact where it is the same everywhere."""
     H = constant_curvature(cost)
     return expected_hessian(cost, theta, 1.0 + np.abs(theta)) if H is None else H
+
+
+def has_kink(cost: Any, theta: Array) -> bool:
+    """Tell whether the gradient jumps at ``theta``: the wider its differences, the smaller the curvature that they give."""
+    if has_hessian(cost):
+        return False
+    near, far = (expected_hessian(cost, theta, width * (1.0 + np.abs(theta))) for width in (1.0, 10.0))
+    return not np.abs(far - near).max() <= KINKED * np.abs(near).max()
 
 
 def neighbour(cost: Any, point: Array, lowest: float) -> Array | None:

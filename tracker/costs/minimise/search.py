@@ -165,9 +165,8 @@ class _Wells:
     def _descend(self, point: Array, *, keep: bool = False) -> None:
         end = descend(self._cost, np.ascontiguousarray(point), self._centre, self._scale)
         self._descents += 1
-        if (
-            end.value < self._lowest
-        ):  # a descent that is lost in a plain, no lower than where others start, does no harm
+        # a descent that is lost in a plain, no lower than where others start, does no harm
+        if end.value < self._lowest or end.value == -np.inf:
             self._lowest = end.value
             _refuse_if_bottomless(end, np.maximum(self._scale, np.abs(self._start - self._centre)), self._centre)
         if not end.value < np.inf:
