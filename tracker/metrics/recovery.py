@@ -110,7 +110,8 @@ def recovery(waits: Integers, edges: Integers) -> tuple[Waits, list[Waits]]:
     counted = waits_of_switches_out(waits, used)
     medians, ends = np.full(modes + 1, np.nan), np.full((modes + 1, 2), np.nan)
     if used.size:
-        medians = median_of(_curves(rest[:, used].astype(float)), first, width)
+        left = rest[:, used].astype(float)
+        medians = median_of(np.concatenate([survival(left), [mixed_survival(left)]]), first, width)
         met = np.any(counted, axis=(2, 3))
         trials = np.append(met.sum(axis=0), np.any(met, axis=1).sum())
         if trials[-1] >= FEWEST_TRIALS:
@@ -129,13 +130,6 @@ def _waits(inside: int, switches: int, cut: int, median: float, low: float, high
     return Waits(already, *known, censored, waiting)
 
 
-def _curves(waits: Array) -> Array:
-    """Return the survival of each mode and, last, of their mixture, shape (..., X + 1, bins), from counts (..., X, bins, 2)."""
-    alive = survival(waits)
-    mixed = (shares_of_modes(waits)[..., np.newaxis] * alive).sum(axis=-2, keepdims=True)
-    return np.concatenate([alive, mixed], axis=-2)
-
-
 def _ends(waits: Integers, first: Integers, width: Integers, trials: Integers) -> Array:
     """Return the ends of the intervals, shape (X + 1, 2); nan for a mode that too few trials met.
 
@@ -144,12 +138,11 @@ def _ends(waits: Integers, first: Integers, width: Integers, trials: Integers) -
     groups = group_trials(waits)
     count = len(groups)
     weights = np.random.default_rng(RESAMPLING_SEED).multinomial(count, np.full(count, 1 / count), size=RESAMPLES)
-    flat = groups.reshape(count, -1)
-    at_once = max(1, MOST_COUNTS_HELD // flat.shape[1])
-    parts = []
-    for start in range(0, RESAMPLES, at_once):
-        curves = _curves((weights[start : start + at_once] @ flat).reshape(-1, *groups.shape[1:]))
-        parts.append([median_of(curves, first, width, last=last) for last in (False, True)])
+    at_once = max(1, MOST_COUNTS_HELD // (2 * first.size))
+    parts = [
+        _resampled_medians(weights[start : start + at_once], groups, first, width)
+        for start in range(0, RESAMPLES, at_once)
+    ]
     lower, upper = np.sort(np.concatenate(parts, axis=1), axis=1)
     ends = np.full((lower.shape[1], 2), np.nan)
     for x, met in enumerate(np.minimum(trials, count)):
@@ -157,6 +150,29 @@ def _ends(waits: Integers, first: Integers, width: Integers, trials: Integers) -
             below = int(expanded_tail(int(met)) * RESAMPLES)
             ends[x] = lower[below, x], upper[RESAMPLES - 1 - below, x]
     return ends
+
+
+def _resampled_medians(weights: Integers, groups: Array, first: Integers, width: Integers) -> Array:
+    """Return first and last medians, (2, R, X + 1), of each mode and of their mixture, the ``groups`` (G, X, bins, 2) weighted R times.
+
+    A mode is looked at in its own bins only, which are few where modes are many: its curve is level in the others.
+    """
+    modes, bins = groups.shape[1:3]
+    shares = shares_of_modes((weights @ groups.sum(axis=(2, 3)))[..., np.newaxis, np.newaxis])
+    mixed, medians = np.zeros((len(weights), bins)), np.full((2, len(weights), modes + 1), np.inf)
+    for x in range(modes):
+        own = np.flatnonzero(groups[:, x].any(axis=(0, 2)))
+        counts = weights @ groups[:, x, own].reshape(len(groups), -1)
+        alive = survival(counts.reshape(len(weights), own.size, 2))
+        medians[..., x] = _both_medians(alive, first[own], width[own]) if own.size else np.inf
+        level = np.concatenate([np.ones((len(weights), 1)), alive], axis=1)
+        mixed += shares[:, x : x + 1] * np.repeat(level, np.diff(own, prepend=0, append=bins), axis=1)
+    medians[..., modes] = _both_medians(mixed, first, width)
+    return medians
+
+
+def _both_medians(alive: Array, first: Integers, width: Integers) -> list[Array]:
+    return [median_of(alive, first, width, last=last) for last in (False, True)]
 
 
 def expanded_tail(trials: int, confidence: float = CONFIDENCE) -> float:

@@ -42,9 +42,17 @@ def _distances(modes: tuple[Mode, ...]) -> Array:
     out = np.zeros((len(modes), len(modes)))
     for i, one in enumerate(modes):
         here = np.array([measured(one.cost, point) for point in one.minimisers])
-        for j, other in enumerate(modes):
-            there = other.targets if other.targets.shape[1] == here.shape[1] else other.minimisers
-            away = there if there.shape[1] == here.shape[1] else here
-            if i != j:
-                out[i, j] = np.linalg.norm(here[:, np.newaxis] - away, axis=2).min()
+        there = [_as_measured(other, here) for other in modes]
+        among = np.concatenate(there)
+        nearest = np.min([np.linalg.norm(among - point, axis=1) for point in here], axis=0)
+        out[i] = np.minimum.reduceat(nearest, np.cumsum([0, *map(len, there[:-1])]))
+    np.fill_diagonal(out, 0.0)
     return out
+
+
+def _as_measured(other: Mode, here: Array) -> Array:
+    """Return the minimisers of another mode in coordinates like those of ``here``, or ``here`` where it has none."""
+    for points in (other.targets, other.minimisers):
+        if points.shape[1] == here.shape[1]:
+            return points
+    return here

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+from itertools import filterfalse
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -58,9 +60,14 @@ def build_modes(scenario: Scenario) -> tuple[Mode, ...]:
     places = [place_of("modes", i, keys) for i, keys in enumerate(scenario.modes)]
     lowest = _lowest(places, costs, start)
     points = [np.ascontiguousarray(found.points, dtype=np.float64) for found in lowest]
+    # costs that take distances in theta itself have one default radius
+    in_theta = cache(lambda: default_radius(next(filterfalse(measures_its_own_way, costs)), points))
     modes = []
     for i, (keys, cost, found) in enumerate(zip(scenario.modes, costs, lowest, strict=True)):
-        radius = keys.target.radius if keys.target is not None else default_radius(cost, points)
+        if keys.target is not None:
+            radius = keys.target.radius
+        else:
+            radius = default_radius(cost, points) if measures_its_own_way(cost) else in_theta()
         radius = float("nan") if scenario.no_distance else radius
         targets = np.concatenate([twins(cost, measured(cost, point)) for point in points[i]])
         modes.append(
@@ -160,6 +167,11 @@ def measured(cost: Any, theta: Array) -> Array:
     out = np.empty(measure_size(cost, theta.size))
     measure(cost, np.ascontiguousarray(theta, dtype=np.float64), out)
     return out
+
+
+def measures_its_own_way(cost: Any) -> bool:
+    """Tell whether distances are taken in other coordinates than theta's, or from several points that stand for one."""
+    return measure.has_own(type(cost)) or twins.has_own(type(cost))
 
 
 def default_radius(cost: Any, points: list[Array]) -> float:
