@@ -12,6 +12,7 @@ import attacks
 import forging
 import numpy as np
 import pytest
+from interpreting import interpreted
 from typer.testing import CliRunner
 from worlds import bowls, shipped
 
@@ -247,6 +248,22 @@ def test_the_page_has_the_figure_and_the_advice(finished: Path) -> None:
     figure = next(one for one in exhibits(run) if one.key == "known")
     assert isinstance(figure, known_share.Exhibit)
     assert "best filter" in figure.caption
+
+
+def test_a_missing_rung_is_told_as_it_was_refused() -> None:
+    """The page is given the rung and the reason, and takes no sentence apart."""
+    bowl = {"cost": "quadratic", "curvature": [[1.0]], "gradient_noise": 0.1}
+    three = bowls(
+        modes=[{**bowl, "name": f"mode{n}", "minimum": [n]} for n in range(3)],
+        chain={"alpha": 0.05, "Q": [[-1.0, 0.5, 0.5], [0.5, -1.0, 0.5], [0.5, 0.5, -1.0]]},
+        trials=1,
+        steps=20,
+    )
+    with pytest.raises(limits.OutOfScope) as refusal:
+        limits.best_filter(three)
+    view = View(interpreted(three))
+    view.theory["advice"]["notes"] = []
+    assert known_share.reasons(view) == f"best filter ({refusal.value})"
 
 
 def test_parts_and_rungs_of_the_figure(finished: Path) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from tracker.limits import OutOfScope
+from tracker.metrics.averages import FEWEST_TRIALS
 from tracker.metrics.estimates import trial_values
 from tracker.metrics.table import METRICS
 from tracker.scenario.builders import skew_matrix
@@ -25,8 +26,6 @@ TENTH = 0.1  # of all other parts of the error: a temperature that costs no more
 SELDOM = 0.03  # escapes in a stay: with fewer no S is worth anything
 WORTH_A_WORD = 1e-3  # of the error that S would save
 LEVEL = 1.96  # standard errors: the level of 5 %
-FEWEST_TRIALS = 5
-LARGEST_BETA = 1e12
 
 
 def known(value: Any, basis: str) -> Answer:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tracker.formatting import listed, number, percent, plain
+from tracker.scenario.step_warnings import FAST, SLOW
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     Row = Mapping[str, Any]
 
-SLOW, FAST = 0.1, 10.0  # of ``relative``
 MOST_ENTRIES = 9  # of a matrix that is written out
 
 

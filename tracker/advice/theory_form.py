@@ -39,6 +39,7 @@ def is_theory(found: Mapping[str, Any], samplers: Sequence[str]) -> bool:
     """Tell whether ``found`` has the form of what theory says of a run with these samplers."""
     by_sampler = {
         "ladder": [RUNG],
+        "missing": [{"rung": str, "reason": str}],
         "split": (None, dict.fromkeys(PARTS, (None, NUMBER)) | {"temperature": NUMBER}),
         "stability": (None, dict.fromkeys(STABILITY, (None, NUMBER, "inf", "-inf")) | {"stable": bool}),
         "escape": (None, [WELL]),

@@ -8,7 +8,7 @@ import numpy as np
 
 from tracker.advice.answers import advice_of
 from tracker.advice.bounded_theory import Theory
-from tracker.advice.theory_form import is_theory
+from tracker.advice.theory_form import PARTS, is_theory
 from tracker.limits import OutOfScope
 from tracker.regular_files import stands_there
 from tracker.runs.file_names import THEORY
@@ -50,7 +50,7 @@ def theory_of(run: Run, notice: Callable[[str], None] = _say_nothing) -> dict[st
 def solve(run: Run) -> dict[str, Any]:
     """Return what theory says: by sampler the rungs, the split of the error, stability, the regime and escape; and advice.
 
-    What is not known, or not computed, is null; ``notes`` say why.
+    What is not known, or not computed, is null; ``notes`` say why, and ``missing`` why a sampler lacks a rung.
     """
     theory = Theory(run.scenario)
     names = [keys.name for keys in run.scenario.samplers]
@@ -63,7 +63,14 @@ def solve(run: Run) -> dict[str, Any]:
             notes.append(f"{name}: {what}: {refusal.reason}")
             return None
 
-    found: dict[str, Any] = {"ladder": {name: theory.ladder(name)[0] for name in names}}
+    ladders = {name: theory.ladder(name) for name in names}
+    found: dict[str, Any] = {
+        "ladder": {name: rows for name, (rows, _) in ladders.items()},
+        "missing": {
+            name: [{"rung": rung, "reason": reason} for rung, reason in missing.items()]
+            for name, (_, missing) in ladders.items()
+        },
+    }
     questions: dict[str, Callable[[str], Any]] = {
         "split": lambda name: _split(theory, name),
         "stability": lambda name: _stability(theory, name),
@@ -79,17 +86,11 @@ def _split(theory: Theory, name: str) -> dict[str, Any]:
     """The parts of the error; of a cost that is not quadratic, temperature alone."""
     try:
         parts = theory.split(name)
-        return {key: getattr(parts, key) for key in ("temperature", "noise", "lag", "remainder", "total")}
+        return {key: getattr(parts, key) for key in PARTS}
     except OutOfScope:
         if not theory.keys(name).samples_gibbs:
             raise
-        return {
-            "temperature": theory.at_beta(name).mean_square_error,
-            "noise": None,
-            "lag": None,
-            "remainder": None,
-            "total": None,
-        }
+        return dict.fromkeys(PARTS) | {"temperature": theory.at_beta(name).mean_square_error}
 
 
 def _stability(theory: Theory, name: str) -> dict[str, Any]:

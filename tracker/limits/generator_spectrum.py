@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 CELLS, MOST_CELLS = {1: 960, 2: 128}, {1: 3840, 2: 256}  # a side; half of them beside, to extrapolate
 LARGEST_BLOCK = 600  # unknowns of a polynomial of one degree
 HIGHEST_DEGREE = 12
-ZERO = 1e-9  # of the largest: smaller eigenvalues are 0
 SHIFT = 1e-2  # of the slowest scale: where the eigenvalues nearest to 0 are looked for
 COARSE = 0.1  # two resolutions that differ by more: not resolved
 

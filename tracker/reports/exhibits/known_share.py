@@ -8,6 +8,7 @@ import numpy as np
 
 from tracker.baseline_names import BASELINES
 from tracker.formatting import listed, number, percent
+from tracker.limits.knowledge_ladder import AT_BETA, BEST_STEP
 from tracker.metrics.averages import mean_interval
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.figure_style import INK, MUTED, RULE, figure, legend_of
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from tracker.reports.run_view import View
 
 KEY, QUESTION = "known", "How much of what could be known?"
-AT_BETA, BEST_STEP = "knows the mode, samples at this beta", "best step"  # rungs that each sampler has for itself
 PARTS = {
     "temperature": "#c44e52",
     "noise": "#dd8452",
@@ -233,12 +233,11 @@ def _caption(view: View, shown: list[str], lines: list[Line], split: Mapping[str
 
 
 def reasons(view: View) -> str:
-    """Return why rungs are missing, in a sentence of the advice's notes; a reason that several rungs share is told once."""
+    """Return why the rungs that all samplers share are missing; a reason that several of them share is told once."""
     found: dict[str, list[str]] = {}
-    for note in view.theory["advice"]["notes"]:
-        rung, _, reason = note.partition(": ")[2].partition(": ")
-        if "filter" in rung and rung not in found.setdefault(reason, []):
-            found[reason].append(rung)
+    for row in next(iter(view.theory["missing"].values()), []):
+        if row["rung"] not in (AT_BETA, BEST_STEP):
+            found.setdefault(row["reason"], []).append(row["rung"])
     return "; ".join(f"{listed(rungs)} ({reason})" for reason, rungs in found.items())
 
 
