@@ -50,7 +50,7 @@ from tracker.runs import CorruptRun, RunDiffers
 from tracker.runs.file_names import CODE, MANIFEST, RESULT, SUMMARY, THEORY
 from tracker.runs.manifest import Manifest
 from tracker.runs.run_status import status_of
-from tracker.runs.so_far import Finished
+from tracker.runs.so_far import FinishedShards
 
 COMMANDS = ("status", "open", "report", "resume", "watch", "merge")
 REFUSED, AGAIN, FINE = "refused", "again", "fine"
@@ -99,7 +99,7 @@ def answer(command: str, folder: Path, scenario: tracker.Scenario, expected: str
             status_of(folder)
             return FINE
         if command == "watch":
-            look(Finished(folder))
+            look(FinishedShards(folder))
             return FINE
         if command == "merge":
             run = tracker.merge(folder.with_name("whole"), [folder, other or folder])

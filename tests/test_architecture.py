@@ -313,6 +313,17 @@ def test_a_file_name_stands_in_one_room() -> None:
     assert twice <= {"__init__.py", "base.py", "table.py"}
 
 
+def test_a_class_has_a_name_of_its_own() -> None:
+    """One name, one thing; but each kind of sampler keeps its ``State``."""
+    places: dict[str, list[str]] = {}
+    for path in FILES:
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
+    assert {name: found for name, found in places.items() if len(found) > 1 and name != "State"} == {}
+    assert len(places["State"]) > 5
+
+
 def test_the_name_of_a_command_belongs_to_the_command_line() -> None:
     commands = {command.name for command in app.registered_commands}
     assert {path.stem for path in FILES if room_of(path) == "cli"} >= commands >= {"run", "sweep", "limit"}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from interpreting import interpreting
 
 from tracker import chain
-from tracker.environment import Environment, Outage, Plan, Switch, Timeline, hidden_chains
+from tracker.environment import Environment, Plan, PlannedOutage, Switch, Timeline, hidden_chains
 
 SIGMAS = 5.5  # statistical: two-sided false alarm below 1e-7
 REJECT = 1e-6  # p-value below which a law is rejected; fixed seeds
@@ -23,7 +23,7 @@ TRAP = np.array([[-1.0, 0.5, 0.5], [1.0, -1.0, 0.0], [0.0, 0.0, 0.0]])  # mode 2
 BLINK = np.array([[-1.0, 1.0], [1.0, -1.0]])  # with alpha = 1 it jumps at every step
 
 
-def plan_of(Q: np.ndarray, alpha: float, *interventions: Switch | Outage, start: int | None = None) -> Plan:
+def plan_of(Q: np.ndarray, alpha: float, *interventions: Switch | PlannedOutage, start: int | None = None) -> Plan:
     modes = len(Q)
     initial = np.full(modes, 1 / modes) if start is None else np.eye(modes)[start]
     return Plan(modes, initial, Q, alpha, interventions=interventions)
@@ -74,7 +74,7 @@ class Naive:
                 self.count(before, jumped_to, age_now)
             if k > 0 and mode != before:
                 since, switches = k, switches + 1
-            outages = [e for e in plan.interventions if isinstance(e, Outage)]
+            outages = [e for e in plan.interventions if isinstance(e, PlannedOutage)]
             live = not any(e.at <= k < e.at + e.steps for e in outages)
             self.rows.append((mode, since, live))
             self.switches.append(switches)
@@ -108,7 +108,9 @@ PLANS = {
     "forced": plan_of(THREE, 0.3, *(Switch(at, at % 3) for at in range(5, 200, 5)), Switch(50, 2), Switch(50, 1)),
     "untrapped": plan_of(TRAP, 0.2, Switch(60, 0), Switch(0, 1), Switch(120, 1)),
     "blinking": plan_of(BLINK, 1.0, Switch(4, 0), Switch(7, 1), Switch(8, 1)),
-    "outages": plan_of(TWO, 0.1, Outage(20, 15), Outage(30, 30), Outage(60, 1), Switch(33, 1), Outage(0, 3)),
+    "outages": plan_of(
+        TWO, 0.1, PlannedOutage(20, 15), PlannedOutage(30, 30), PlannedOutage(60, 1), Switch(33, 1), PlannedOutage(0, 3)
+    ),
 }
 
 
@@ -316,7 +318,7 @@ def test_the_start_follows_initial() -> None:
     [
         Plan(1, np.ones(1)),
         Plan(1, np.ones(1), np.zeros((1, 1)), 1.0),
-        Plan(2, np.eye(2)[1], switches=((3, 0),), interventions=(Outage(1, 2),)),
+        Plan(2, np.eye(2)[1], switches=((3, 0),), interventions=(PlannedOutage(1, 2),)),
     ],
 )
 def test_without_a_chain_nothing_is_drawn(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,14 +334,18 @@ def test_without_a_chain_nothing_is_drawn(plan: Plan, monkeypatch: pytest.Monkey
 
 
 def test_touching_and_overlapping_outages_are_one() -> None:
-    for outages in ([Outage(2, 3), Outage(5, 2)], [Outage(5, 2), Outage(2, 3)], [Outage(2, 5), Outage(3, 1)]):
+    for outages in (
+        [PlannedOutage(2, 3), PlannedOutage(5, 2)],
+        [PlannedOutage(5, 2), PlannedOutage(2, 3)],
+        [PlannedOutage(2, 5), PlannedOutage(3, 1)],
+    ):
         timeline = Environment(Plan(1, np.ones(1), interventions=tuple(outages)), 1, [0]).advance(10)
         assert timeline.end.tolist() == [2, 7, 10]
         assert timeline.live.tolist() == [True, False, True]
 
 
 def test_an_outage_leaves_the_chain_alone() -> None:
-    plain, dark = (Environment(plan_of(TWO, 0.2, *e), 3, [1]).advance(99) for e in ([], [Outage(10, 50)]))
+    plain, dark = (Environment(plan_of(TWO, 0.2, *e), 3, [1]).advance(99) for e in ([], [PlannedOutage(10, 50)]))
     assert [row[:2] for row in read(plain, 0)] == [row[:2] for row in read(dark, 0)]
     assert sum(not row[2] for row in read(dark, 0)) == 50
 
@@ -355,7 +361,7 @@ def test_an_outage_leaves_the_chain_alone() -> None:
         ({"switches": ((5, 1), (3, 0))}, "must increase"),
         ({"switches": ((5, 2),)}, "switch to mode 2 at step 5"),
         ({"interventions": (Switch(-1, 0),)}, "at step -1"),
-        ({"interventions": (Outage(4, 0),)}, "steps >= 1 needed"),
+        ({"interventions": (PlannedOutage(4, 0),)}, "steps >= 1 needed"),
     ],
 )
 def test_a_plan_that_cannot_be_is_refused(arguments: dict[str, object], message: str) -> None:

@@ -19,7 +19,7 @@ from tracker.metrics.averages import (
     ratio,
     time_average,
 )
-from tracker.metrics.recovery import Waits, expanded_tail, median_wait, mixed_survival, recovery, survival
+from tracker.metrics.recovery import Waits, expanded_tail, kaplan_meier, median_wait, mixed_survival, recovery
 
 IDENTITY = 1e-12
 PRINTED = 5e-4  # published to three digits
@@ -39,7 +39,7 @@ FREIREICH = counts(ENDED, CENSORED, 40)
 
 
 def test_kaplan_meier_equals_the_published_estimate():
-    alive = survival(FREIREICH)
+    alive = kaplan_meier(FREIREICH)
     for week, wanted in PUBLISHED.items():
         assert alive[week] == pytest.approx(wanted, abs=PRINTED)
     assert alive[23] == pytest.approx(18 / 21 * 16 / 17 * 14 / 15 * 11 / 12 * 10 / 11 * 6 / 7 * 5 / 6, rel=IDENTITY)
@@ -51,8 +51,8 @@ def test_a_censored_wait_is_still_at_risk_in_its_bin():
     early = FREIREICH.copy()
     early[5, 1] += early[6, 1]
     early[6, 1] = 0
-    assert survival(early)[6] == pytest.approx(17 / 20, rel=IDENTITY)
-    assert survival(FREIREICH)[6] == pytest.approx(18 / 21, rel=IDENTITY)
+    assert kaplan_meier(early)[6] == pytest.approx(17 / 20, rel=IDENTITY)
+    assert kaplan_meier(FREIREICH)[6] == pytest.approx(18 / 21, rel=IDENTITY)
 
 
 def test_median_is_the_published_one():
@@ -61,7 +61,7 @@ def test_median_is_the_published_one():
 
 def test_without_censoring_the_estimate_is_the_empirical_one():
     waits = [0, 0, 3, 3, 5, 8, 9]
-    alive = survival(counts(waits, [], 12))
+    alive = kaplan_meier(counts(waits, [], 12))
     np.testing.assert_allclose(alive, [np.mean(np.array(waits) > n) for n in range(12)], atol=IDENTITY)
     assert median_wait(counts(waits, [], 12), np.arange(13)) == np.median(waits) == 3
 
@@ -474,7 +474,7 @@ def test_recovery_is_right_where_most_waits_are_cut_by_the_next_switch():
     run = tracker.run(tracker.parse(FAST), executor=1)
     assert run.summary["samplers"][0]["recovery"]["median"] == 7
     waits = run.arrays["waits"][:, 0].sum(axis=(0, 1)).astype(float)
-    alive = survival(waits)
+    alive = kaplan_meier(waits)
     at_risk = waits[:, :].sum(axis=1)[::-1].cumsum()[::-1]
     for n in range(1, 6):
         hazard, stderr = 1 - alive[n] / alive[n - 1], np.sqrt(0.1 * 0.9 / at_risk[n])

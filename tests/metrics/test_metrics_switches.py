@@ -10,7 +10,7 @@ import pytest
 from tracker.engine.bins import WAIT_BITS, bin_edges, bin_of
 from tracker.metrics.after_switch import compare_waits, mean_per_step, mixed_mean, pooled_mean, restricted_mean
 from tracker.metrics.paired import difference
-from tracker.metrics.recovery import survival
+from tracker.metrics.recovery import kaplan_meier
 
 IDENTITY = 1e-12
 SIGMAS = 4.9  # two-sided false alarm 1e-6
@@ -178,4 +178,4 @@ def test_trials_that_were_never_there_do_not_narrow_an_interval():
 def test_survival_of_one_trial_is_that_of_its_counts():
     rng = np.random.default_rng(7)
     stacked = np.stack([censored_waits(rng, 0.1, 0.05, 20) for _ in range(3)])
-    np.testing.assert_array_equal(survival(stacked)[1], survival(stacked[1]))
+    np.testing.assert_array_equal(kaplan_meier(stacked)[1], kaplan_meier(stacked[1]))

@@ -93,7 +93,7 @@ def test_one_in_a_thousand_after_the_correction_is_worth_a_clause(
 
 
 def counted(run: tracker.Run) -> chain.DwellCounts:
-    counts = dwells.counts_of(View(run))
+    counts = dwells.visits_of(View(run))
     assert counts is not None
     return counts
 

@@ -246,7 +246,7 @@ def test_a_chain_at_another_rate_is_noticed() -> None:
     """The ages of visits are geometric at any rate: only the rate test can see it."""
     run = interpreted(scalar(alpha=0.3, trials=20, steps=200))
     view = View(run)
-    counts = dwells.counts_of(view)
+    counts = dwells.visits_of(view)
     assert counts is not None
     assert dwells.suspicions(view, counts) == []
     law = view.scenario.chain

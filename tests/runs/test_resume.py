@@ -512,7 +512,7 @@ def test_a_shard_goes_on_inside_its_trials(patience: int, tmp_path: Path) -> Non
     scenario = SCENARIO.replace(steps=1000, interventions=[outage, forced])
     problem = simulate.prepare(scenario)
     whole, _ = simulate.simulate(problem, [4, 2])
-    place = checkpoints.place_of(tmp_path, "this run", 3)
+    place = checkpoints.checkpoint_place(tmp_path, "this run", 3)
     stops = 0
     for _ in range(100):
         looks = iter(range(patience))
@@ -550,7 +550,7 @@ def test_a_snapshot_is_trusted_only_if_it_is_whole_and_of_this_shard(tmp_path: P
     shape = tuple(simulate.empty_ledger(other, contestant, 1) for contestant in other.contestants)
     assert checkpoints.decode(data, "run/1", empty._replace(ledgers=shape)) is None
     with disk(FailingDisk(1, errno.ENOSPC, for_good=True)):
-        checkpoints.Checkpoint(checkpoints.place_of(tmp_path, "run", 1)).save(empty)  # only time is at stake
+        checkpoints.Checkpoint(checkpoints.checkpoint_place(tmp_path, "run", 1)).save(empty)  # only time is at stake
 
 
 @pytest.mark.usefixtures("eager")

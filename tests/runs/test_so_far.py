@@ -15,7 +15,7 @@ from worlds import bowls
 import tracker
 from tracker.cli import app
 from tracker.metrics.averages import half_width
-from tracker.runs.so_far import Finished
+from tracker.runs.so_far import FinishedShards
 
 NAMES = ("slow", "quick", "frozen", "oracle", "filter")
 
@@ -42,7 +42,7 @@ def begun(folder: Path, trials: int = 12, **changes: object) -> tracker.Run:
 def test_the_errors_so_far_are_those_of_the_finished_trials(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     whole = begun(folder)
-    seen = Finished(folder)
+    seen = FinishedShards(folder)
     seen.look()
     count = sum(len(errors) for errors in seen.errors.values())
     assert 3 <= count < 12
@@ -65,20 +65,20 @@ def test_the_errors_so_far_are_those_of_the_finished_trials(tmp_path: Path) -> N
 def test_a_damaged_shard_counts_as_not_finished_and_a_replaced_run_is_read_anew(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     begun(folder)
-    seen = Finished(folder)
+    seen = FinishedShards(folder)
     seen.look()
     kept = dict(seen.errors)
     shard = min((folder / "shards").iterdir())
     data = bytearray(shard.read_bytes())
     data[-30] ^= 1
     shard.write_bytes(bytes(data))
-    again = Finished(folder)
+    again = FinishedShards(folder)
     again.look()
     assert len(again.errors) == len(kept) - 1
     shutil.rmtree(folder)
     begun(folder, seed=7)
     seen.look()  # the same watcher: nothing of the other run is left
-    fresh = Finished(folder)
+    fresh = FinishedShards(folder)
     fresh.look()
     assert seen.errors.keys() == fresh.errors.keys()
     assert all(np.array_equal(seen.errors[n], fresh.errors[n]) for n in fresh.errors)

@@ -12,7 +12,7 @@ from tracker.cli.error_messages import EXISTS, Refused, say
 from tracker.cli.options import Code, Json, Plugins
 from tracker.cli.printing import print_json
 from tracker.cli.summary_printing import print_summary
-from tracker.cli.verdict_printing import print_verdict
+from tracker.cli.verdict_printing import print_verdict_of_run
 from tracker.formatting import counted
 
 
@@ -48,6 +48,6 @@ def merge(
     if json:
         print_json(result.summary)
     else:
-        print_verdict(result)
+        print_verdict_of_run(result)
         print_summary(result.summary, result.path)
     say(f"{counted(len(parts), 'part')} merged; tracker report {out} writes the page")

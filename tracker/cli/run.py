@@ -17,7 +17,7 @@ from tracker.cli.options import File, RunOptions, taking_run_options
 from tracker.cli.printing import console, print_json
 from tracker.cli.progress import reporter
 from tracker.cli.summary_printing import print_summary
-from tracker.cli.verdict_printing import print_verdict
+from tracker.cli.verdict_printing import print_verdict_of_run
 from tracker.formatting import counted
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def run(file: File, options: RunOptions, trials: Trials = None, part: PartOption
         print_json(result.summary)
     else:
         if share is None:
-            print_verdict(result)
+            print_verdict_of_run(result)
         print_summary(result.summary, result.path)
     for warning in (
         ()

@@ -71,7 +71,7 @@ def sweep(
         print_points(points, axes_of(scenario))
     say_warnings(points, warnings_of(points))
     folder = options.out if options.out is not None else DEFAULT_FOLDER / scenario.name
-    again = resume_command(file, options, metric)
+    again = sweep_again(file, options, metric)
     result = carry_out("sweep", run_sweep, scenario, folder, options, again, tell=_tell)
     if not options.json:
         print_results(result, metric)
@@ -109,7 +109,7 @@ def _refuse_settings_of_axes(scenario: Scenario, settings: Sequence[str]) -> Non
             raise Refused(INVALID, f"--set {address}: is swept; {way_out}")
 
 
-def resume_command(file: Path, options: RunOptions, metric: str) -> str:
+def sweep_again(file: Path, options: RunOptions, metric: str) -> str:
     """Return the command that continues the sweep."""
     return f"tracker sweep{command(file, options).removeprefix('tracker run')} --metric {metric}"
 

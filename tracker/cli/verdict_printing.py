@@ -20,7 +20,7 @@ INDENT = 2
 STYLES = {"good": "green", "warn": "yellow", "bad": "red", "plain": "bold"}
 
 
-def print_verdict(run: Run) -> None:
+def print_verdict_of_run(run: Run) -> None:
     """Print the verdict of a run, in the words of its page; what fails here is told, and hides no results."""
     from tracker.reports.exhibits.diagnostics import health
     from tracker.reports.run_view import View

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from tracker.runs.run_status import Status
-    from tracker.runs.so_far import ErrorSoFar, Finished
+    from tracker.runs.so_far import ErrorSoFar, FinishedShards
 
 BAR = 30  # characters
 PATIENCE = 10.0  # seconds that a directory may be away while another run takes its place
@@ -44,10 +44,10 @@ def watch(
 
         tracker watch reports/swapping-wells --once
     """
-    from tracker.runs.so_far import Finished
+    from tracker.runs.so_far import FinishedShards
 
     with read_from(folder):
-        seen = Finished(folder, plugins or (), code)
+        seen = FinishedShards(folder, plugins or (), code)
         shown, state = look(seen)
     screen = console()
     if once or not screen.is_terminal:
@@ -62,7 +62,9 @@ def watch(
             live.update(shown, refresh=True)
 
 
-def _plainly(screen: Console, seen: Finished, shown: RenderableType, state: str, *, every: float, once: bool) -> None:
+def _plainly(
+    screen: Console, seen: FinishedShards, shown: RenderableType, state: str, *, every: float, once: bool
+) -> None:
     """For files and pipes: print a look whenever another shard is finished; end when nobody computes."""
     screen.print(shown)
     finished = len(seen.errors)
@@ -75,7 +77,7 @@ def _plainly(screen: Console, seen: Finished, shown: RenderableType, state: str,
             sys.stdout.flush()
 
 
-def patiently(seen: Finished) -> tuple[RenderableType, str]:
+def patiently(seen: FinishedShards) -> tuple[RenderableType, str]:
     """Look again; while a run is replaced its directory may be away or half there for a moment."""
     from tracker.runs.run_errors import CorruptRun
     from tracker.scenario import ScenarioError
@@ -91,7 +93,7 @@ def patiently(seen: Finished) -> tuple[RenderableType, str]:
             time.sleep(0.1)
 
 
-def look(seen: Finished) -> tuple[RenderableType, str]:
+def look(seen: FinishedShards) -> tuple[RenderableType, str]:
     """Return what is to be shown now, and the state of the run."""
     from rich.console import Group
 
@@ -106,7 +108,7 @@ def look(seen: Finished) -> tuple[RenderableType, str]:
     return Group(*parts, *([_table(rows, seen.title)] if rows else [Text("no trial is finished yet")])), status.state
 
 
-def _of_complete(seen: Finished, status: Status) -> RenderableType:
+def _of_complete(seen: FinishedShards, status: Status) -> RenderableType:
     from rich.console import Group
 
     from tracker.runs.run_reading import open_run_or_part

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tracker import limits
-from tracker.convergence.verdict import FirstPassage, Modulus
+from tracker.convergence.verdict import Modulus, PassageLadder
 from tracker.limits.scope import OutOfScope
 from tracker.scenario import build_modes
 
@@ -79,7 +79,7 @@ def parts(ladder: Ladder) -> int:
     return max(n for n in range(1, MOST_TIMES + 1) if common % n == 0)
 
 
-def first_passage(ladder: Ladder, tell: Callable[[str], None]) -> FirstPassage | None:
+def first_passage(ladder: Ladder, tell: Callable[[str], None]) -> PassageLadder | None:
     """Return the survival below the level in the limit, at the raised levels, and of the algorithm; None where not known."""
     if ladder.scenario.dimension != 1:
         return None
@@ -96,7 +96,7 @@ def first_passage(ladder: Ladder, tell: Callable[[str], None]) -> FirstPassage |
         return None
     errors = np.array(own) - limit, np.array(own) - raised
     slope, slope_raised = (_slope(ladder.epsilons, error) for error in errors)
-    return FirstPassage(level, limit, tuple(own), tuple(raised), slope, slope_raised)
+    return PassageLadder(level, limit, tuple(own), tuple(raised), slope, slope_raised)
 
 
 def _slope(epsilons: tuple[float, ...], error: Array) -> float | None:

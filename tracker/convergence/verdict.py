@@ -169,7 +169,7 @@ class Residual(Fields):
 
 
 @dataclass(frozen=True)
-class FirstPassage(Fields):
+class PassageLadder(Fields):
     """N = 1: P(theta stays below ``level`` up to T).
 
     algorithm, raised : at each epsilon, of the algorithm, and of the limit at the level that is raised by .5826 deviations of a step
@@ -259,7 +259,7 @@ class Verdict(Fields):
     laws: tuple[LawDistance, ...] = ()
     bounds: tuple[Bound, ...] = ()
     law_gap: LawGap | None = None
-    first_passage: FirstPassage | None = None
+    first_passage: PassageLadder | None = None
     modulus: Modulus | None = None
     scaled: bool = False
     statements: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ from tracker.regular_files import NotRegular, mapped_regular
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tracker.costs.regime_column import Regimes
+    from tracker.costs.regime_column import RegimeColumn
     from tracker.regular_files import Content
 
 LARGEST_DATA = 100_000_000  # bytes
@@ -58,7 +58,7 @@ class DataFile(str):  # noqa: SLOT000  (it keeps its table)
         return parse_table(self.content, self.regime)
 
     @property
-    def regimes(self) -> Regimes | None:
+    def regimes(self) -> RegimeColumn | None:
         """Which mode holds at each row; None where no column says it."""
         return self.table.regimes
 

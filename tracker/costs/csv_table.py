@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.costs.regime_column import Regimes
+from tracker.costs.regime_column import RegimeColumn
 from tracker.keys import LARGEST
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class DataTable(NamedTuple):
 
     columns: tuple[str, ...]
     numbers: Array
-    regimes: Regimes | None = None  # of the column that names the mode of each row, whose numbers count its names
+    regimes: RegimeColumn | None = None  # of the column that names the mode of each row, whose numbers count its names
 
     def column(self, name: str) -> Array:
         """Return a column, shape (rows,)."""
@@ -72,7 +72,7 @@ def parse_table(content: Content, regime: str | None = None) -> DataTable:
 
 
 def _table(names: tuple[str, ...], numbers: Array, at: int | None, known: list[str]) -> DataTable:
-    regimes = None if at is None else Regimes(tuple(known), numbers[:, at].astype(np.int64))
+    regimes = None if at is None else RegimeColumn(tuple(known), numbers[:, at].astype(np.int64))
     return DataTable(names, numbers, regimes)
 
 

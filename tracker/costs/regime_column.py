@@ -9,7 +9,7 @@ import numpy as np
 from tracker.array_types import Integers
 
 
-class Regimes(NamedTuple):
+class RegimeColumn(NamedTuple):
     """The names in the column, by their first appearance, and the number of the name of each row, shape (n,)."""
 
     names: tuple[str, ...]

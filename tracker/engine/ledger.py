@@ -75,7 +75,7 @@ class Work(NamedTuple):
     begin: int
 
 
-class Dwell(NamedTuple):
+class Stay(NamedTuple):
     """A stay in one mode, or the part of it that a block or an outage cuts out."""
 
     mode: int

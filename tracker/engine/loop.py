@@ -32,10 +32,10 @@ from tracker.engine.ledger import (
     STEPS,
     WAITING,
     Block,
-    Dwell,
     Layout,
     Ledger,
     Span,
+    Stay,
     Work,
 )
 from tracker.engine.measuring import LOST, add_moments, appraise, follow_drift, foretell, near, record, square_error
@@ -135,7 +135,7 @@ def empty_into(part: Array, total: Array) -> None:
 
 
 @helper
-def walk(sampler: Any, state: Any, mode: Any, k: int, dwell: Dwell, layout: Layout, ledger: Ledger, work: Work) -> int:
+def walk(sampler: Any, state: Any, mode: Any, k: int, dwell: Stay, layout: Layout, ledger: Ledger, work: Work) -> int:
     """Take one trial from k to the end of a dwell; return the step reached, an earlier one where the trial diverged.
 
     An empty dwell, at the end of a run, only looks at the last point. ``marks`` holds the step of the switch whose
@@ -277,9 +277,9 @@ def advance(
         last = block.offsets[t + 1]
         for segment in range(block.offsets[t], last + int(block.stop == layout.steps)):
             if segment < last:
-                dwell = Dwell(block.mode[segment], block.end[segment], block.since[segment], block.live[segment])
+                dwell = Stay(block.mode[segment], block.end[segment], block.since[segment], block.live[segment])
             else:
-                dwell = Dwell(block.present[t], k, -1, False)  # only the record of the last point
+                dwell = Stay(block.present[t], k, -1, False)  # only the record of the last point
             here = 0
             for template in literal_unroll(modes.templates):
                 if here == modes.families[dwell.mode]:

@@ -11,7 +11,7 @@ from tracker.compiled import pack
 from tracker.costs.base import cost_every, measure_size, memory_size, observation_size, period
 from tracker.engine.beside import bounds_of, settled, world_of
 from tracker.engine.ledger import Layout
-from tracker.environment import DriftLaw, DwellLaw, Outage, Plan, Switch
+from tracker.environment import DriftLaw, DwellLaw, Plan, PlannedOutage, Switch
 from tracker.samplers.alarms import raises_alarms
 from tracker.samplers.base import layers_of, recorded_by
 from tracker.samplers.baselines import BASELINES
@@ -191,7 +191,7 @@ def plan_of(scenario: Scenario) -> Plan:
     index = {mode.name: i for i, mode in enumerate(scenario.modes)}
     chain = scenario.chain
     interventions = tuple(
-        Switch(event.at, index[event.to]) if event.kind == "switch" else Outage(event.at, event.steps)
+        Switch(event.at, index[event.to]) if event.kind == "switch" else PlannedOutage(event.at, event.steps)
         for event in scenario.interventions
     )
     return Plan(

@@ -31,15 +31,15 @@ from __future__ import annotations
 
 from tracker.chain import DwellLaw
 from tracker.environment.landscape_drift import DriftLaw, recorded_shifts
-from tracker.environment.plan import Outage, Plan, Switch
+from tracker.environment.plan import Plan, PlannedOutage, Switch
 from tracker.environment.timeline import Environment, Timeline, dwell_ages
 
 __all__ = [
     "DriftLaw",
     "DwellLaw",
     "Environment",
-    "Outage",
     "Plan",
+    "PlannedOutage",
     "Switch",
     "Timeline",
     "dwell_ages",

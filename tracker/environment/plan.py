@@ -19,7 +19,7 @@ class Switch(NamedTuple):
     to: int
 
 
-class Outage(NamedTuple):
+class PlannedOutage(NamedTuple):
     """No gradient arrives in the steps at, ..., at + steps - 1."""
 
     at: int
@@ -44,7 +44,7 @@ class Plan:
         Of all landscapes together.
     switches : tuple of (step, mode)
         The schedule, in place of the chain, by increasing step.
-    interventions : tuple of Switch and Outage
+    interventions : tuple of Switch and PlannedOutage
     """
 
     modes: int
@@ -55,7 +55,7 @@ class Plan:
     aged: bool = False
     drift: DriftLaw | None = None
     switches: tuple[tuple[int, int], ...] = ()
-    interventions: tuple[Switch | Outage, ...] = ()
+    interventions: tuple[Switch | PlannedOutage, ...] = ()
 
     @property
     def transition(self) -> Array | None:
@@ -96,5 +96,5 @@ class Plan:
             if step < 0 or not 0 <= mode < self.modes:
                 raise ValueError(f"switch to mode {mode} at step {step}: step >= 0 and 0 <= mode < {self.modes} needed")
         for event in self.interventions:
-            if isinstance(event, Outage) and (event.at < 0 or event.steps < 1):
+            if isinstance(event, PlannedOutage) and (event.at < 0 or event.steps < 1):
                 raise ValueError(f"{event}: at >= 0 and steps >= 1 needed")

@@ -8,7 +8,7 @@ import numpy as np
 
 from tracker.metrics.averages import CONFIDENCE, Average, Curve, half_width
 from tracker.metrics.paired import Comparison, Paired
-from tracker.metrics.recovery import MOST_COUNTS_HELD, group_trials, shares_of_modes, survival
+from tracker.metrics.recovery import MOST_COUNTS_HELD, group_trials, kaplan_meier, shares_of_modes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +40,7 @@ def restricted_mean(waits: Array, edges: Integers, horizon: float) -> Array:
     """
     bins = max(1, int(np.searchsorted(edges, horizon, side="right")) - 1)
     bins = min(bins, waits.shape[-2])
-    after = survival(waits)[..., :bins]
+    after = kaplan_meier(waits)[..., :bins]
     before = np.concatenate([np.ones((*after.shape[:-1], 1)), after[..., :-1]], axis=-1)
     width = np.diff(edges[: bins + 1])
     total = (width * before + (after - before) * (width + 1) / 2.0).sum(axis=-1)

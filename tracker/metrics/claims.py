@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tracker.metrics.table import Metric
 
 Relation = Literal["<", ">"]
-Outcome = Literal["holds", "does not hold", "not told"]
+Holding = Literal["holds", "does not hold", "not told"]
 MIRRORED: dict[Relation, Relation] = {"<": ">", ">": "<"}
 
 
@@ -30,10 +30,10 @@ class Side(NamedTuple):
     sampler: str
 
 
-class Judged(NamedTuple):
+class JudgedClaim(NamedTuple):
     """What became of a claim: the estimate it is about and its 95 % interval; None where there is none."""
 
-    outcome: Outcome
+    outcome: Holding
     estimate: float | None
     low: float | None
     high: float | None
@@ -45,7 +45,9 @@ def read_side(text: str) -> Side:
     return Side(quantity, sampler)
 
 
-def judge(run: MeasuredRun, names: Sequence[str], left: str | float, relation: Relation, right: str | float) -> Judged:
+def judge(
+    run: MeasuredRun, names: Sequence[str], left: str | float, relation: Relation, right: str | float
+) -> JudgedClaim:
     """Judge ``left relation right``; each side is ``QUANTITY.SAMPLER`` or a number, one of them at least the former.
 
     Two samplers: the ratio left / right over paired trials against 1. One sampler: its mean against the number. The claim
@@ -61,19 +63,21 @@ def judge(run: MeasuredRun, names: Sequence[str], left: str | float, relation: R
     return _against_number(run, names, read_side(str(right)), MIRRORED[relation], float(left))
 
 
-def _ratio(run: MeasuredRun, names: Sequence[str], left: Side, right: Side, relation: Relation) -> Judged:
+def _ratio(run: MeasuredRun, names: Sequence[str], left: Side, right: Side, relation: Relation) -> JudgedClaim:
     if left.sampler not in names or right.sampler not in names:
-        return Judged("not told", None, None, None)
+        return JudgedClaim("not told", None, None, None)
     places = [names.index(side.sampler) for side in (left, right)]
     first, second = (Contender(run, n) for n in places)
     pair = paired_comparison(METRICS[left.quantity], first, second).ratio
     return _judged(pair.estimate, pair.low, pair.high, relation, 1.0, whole=_whole(run, *places))
 
 
-def _against_number(run: MeasuredRun, names: Sequence[str], side: Side, relation: Relation, bound: float) -> Judged:
+def _against_number(
+    run: MeasuredRun, names: Sequence[str], side: Side, relation: Relation, bound: float
+) -> JudgedClaim:
     metric = METRICS[side.quantity]
     if side.sampler not in names:
-        return Judged("not told", None, None, None)
+        return JudgedClaim("not told", None, None, None)
     n = names.index(side.sampler)
     mean, stderr = averages(metric, run)[n]
     low, high = mean_interval(mean, stderr, int(run.kept[:, n].sum()), scale_of(metric))
@@ -89,12 +93,12 @@ def _whole(run: MeasuredRun, *places: int) -> bool:
     return bool(run.kept[:, places].all())
 
 
-def _judged(estimate: float, low: float, high: float, relation: Relation, bound: float, *, whole: bool) -> Judged:
+def _judged(estimate: float, low: float, high: float, relation: Relation, bound: float, *, whole: bool) -> JudgedClaim:
     found = float(estimate) if isfinite(estimate) else None
     if found is None or not whole or np.isnan(low) or np.isnan(high):
-        return Judged("not told", found, None, None)
+        return JudgedClaim("not told", found, None, None)
     below, above = high < bound, low > bound
     holds, fails = (below, above) if relation == "<" else (above, below)
-    outcome: Outcome = "holds" if holds else "does not hold" if fails else "not told"
+    outcome: Holding = "holds" if holds else "does not hold" if fails else "not told"
     ends = [float(end) if isfinite(end) else None for end in (low, high)]
-    return Judged(outcome, found, ends[0], ends[1])
+    return JudgedClaim(outcome, found, ends[0], ends[1])

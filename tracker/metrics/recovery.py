@@ -47,7 +47,7 @@ class Waits(NamedTuple):
     switches: int
 
 
-def survival(waits: Array) -> Array:
+def kaplan_meier(waits: Array) -> Array:
     """Return the Kaplan-Meier estimate of P(wait > bin), shape (..., bins), from counts (..., bins, 2).
 
     Column 0 counts waits that ended in a bin, column 1 those censored there; a censored wait was still at risk in its bin.
@@ -78,12 +78,12 @@ def shares_of_modes(waits: Array) -> Array:
 
 def mixed_survival(waits: Array) -> Array:
     """Return sum_i w_i S_i(t), shape (..., bins), from counts (..., X, bins, 2)."""
-    return np.asarray((shares_of_modes(waits)[..., np.newaxis] * survival(waits)).sum(axis=-2))
+    return np.asarray((shares_of_modes(waits)[..., np.newaxis] * kaplan_meier(waits)).sum(axis=-2))
 
 
 def median_wait(waits: Array, edges: Integers) -> Array:
     """Return the median wait, shape (...), from counts (..., bins, 2) and the ``edges`` (bins + 1,) of the bins; inf if not reached."""
-    return median_of(survival(waits), edges[:-1], np.diff(edges))
+    return median_of(kaplan_meier(waits), edges[:-1], np.diff(edges))
 
 
 def median_of(alive: Array, first: Integers, width: Integers, *, last: bool = False) -> Array:
@@ -111,7 +111,7 @@ def recovery(waits: Integers, edges: Integers) -> tuple[Waits, list[Waits]]:
     medians, ends = np.full(modes + 1, np.nan), np.full((modes + 1, 2), np.nan)
     if used.size:
         left = rest[:, used].astype(float)
-        medians = median_of(np.concatenate([survival(left), [mixed_survival(left)]]), first, width)
+        medians = median_of(np.concatenate([kaplan_meier(left), [mixed_survival(left)]]), first, width)
         met = np.any(counted, axis=(2, 3))
         trials = np.append(met.sum(axis=0), np.any(met, axis=1).sum())
         if trials[-1] >= FEWEST_TRIALS:
@@ -163,7 +163,7 @@ def _resampled_medians(weights: Integers, groups: Array, first: Integers, width:
     for x in range(modes):
         own = np.flatnonzero(groups[:, x].any(axis=(0, 2)))
         counts = weights @ groups[:, x, own].reshape(len(groups), -1)
-        alive = survival(counts.reshape(len(weights), own.size, 2))
+        alive = kaplan_meier(counts.reshape(len(weights), own.size, 2))
         medians[..., x] = _both_medians(alive, first[own], width[own]) if own.size else np.inf
         level = np.concatenate([np.ones((len(weights), 1)), alive], axis=1)
         mixed += shares[:, x : x + 1] * np.repeat(level, np.diff(own, prepend=0, append=bins), axis=1)

@@ -9,7 +9,7 @@ import numpy as np
 from tracker.formatting import counted, few, number, percent, sentence, who, whole
 from tracker.reports.exhibit import Answer
 from tracker.reports.exhibits.diagnostics import recomputed_difference
-from tracker.reports.exhibits.dwells import counts_of, suspicions
+from tracker.reports.exhibits.dwells import suspicions, visits_of
 from tracker.reports.exhibits.skew_path import at_bounds, samplers_that_move_skew
 from tracker.scenario.step_warnings import aliased_records, doubtful_targets
 from tracker.scenario.switching_check import unstable_when_switched
@@ -139,7 +139,7 @@ def _chain(view: View) -> Iterator[Check]:
     if len(view.modes) == 1:
         return
     warnings = []
-    counts = counts_of(view)
+    counts = visits_of(view)
     if counts is not None:
         warnings += [
             f"{sentence(suspicion)}: the chain is not the one that was asked for."

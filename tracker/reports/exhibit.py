@@ -135,7 +135,7 @@ class Toggle(NamedTuple):
     colour: int
 
 
-class Outcome(NamedTuple):
+class ClaimOutcome(NamedTuple):
     """A claim of the scenario with what became of it: a word, its tone as in ``Answer``, and the numbers behind it."""
 
     text: str
@@ -149,4 +149,4 @@ class Asked(NamedTuple):
 
     claim: str = ""
     description: str = ""
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[ClaimOutcome, ...] = ()

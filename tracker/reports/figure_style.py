@@ -41,6 +41,7 @@ LETTER_WIDTH = 0.64  # ems: the width of a digit, and of most letters or less
 WIDEST_TICKS = 42  # characters of all names side by side below an axis
 LEGEND_ROOM = 0.45  # inches of a figure's height that are meant for its legend: two rows
 MOST_LEGEND_COLUMNS = 4  # of a legend
+LOGARITHMIC_FROM = 20.0  # what varies by more than this factor is drawn on a logarithmic scale
 LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1.2)), (0, (4, 1.2, 1, 1.2)), (0, (8, 2)), (0, (2, 1, 1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P")
 

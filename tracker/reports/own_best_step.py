@@ -12,7 +12,7 @@ from tracker.reports.step_notes import over_limit, per_gradient
 
 if TYPE_CHECKING:
     from tracker.limits import OutOfScope
-    from tracker.reports.exhibits.best_step import Theory
+    from tracker.reports.exhibits.best_step import StepTheory
     from tracker.reports.run_view import View
 
 KEY, QUESTION = "own-best-step", "Which one, if each had its own best step?"
@@ -37,7 +37,7 @@ def own_steps(view: View) -> Shown | Omitted | None:
     return Shown(_caption(view, known, unknown), Table(columns, rows))
 
 
-def _row(view: View, name: str, own: Theory | None, base: Theory, reason: str) -> tuple[Cell, ...]:
+def _row(view: View, name: str, own: StepTheory | None, base: StepTheory, reason: str) -> tuple[Cell, ...]:
     epsilon, relative = (
         step_size(view.epsilons[name], view.effective_steps[name]),
         over_limit(view.steps_over_limits[name]),
@@ -53,7 +53,7 @@ def _over(error: float, base: float) -> float | None:
     return error / base if np.isfinite(error) and np.isfinite(base) and base > 0.0 else None
 
 
-def _caption(view: View, known: dict[str, Theory], unknown: dict[str, OutOfScope]) -> str:
+def _caption(view: View, known: dict[str, StepTheory], unknown: dict[str, OutOfScope]) -> str:
     stable = {name: t.budget.total for name, t in known.items() if np.isfinite(t.budget.total)}
     tuned = {name: t for name, t in known.items() if not t.why}
     text = f"{QUESTION} Exact stationary mean square errors, no simulation"

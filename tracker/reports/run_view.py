@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tracker.limits import OutOfScope
     from tracker.metrics.measured_run import MeasuredRun
     from tracker.reports.cost_plane import Plane
-    from tracker.reports.exhibits.best_step import Theory
+    from tracker.reports.exhibits.best_step import StepTheory
     from tracker.reports.judged_by import Score
     from tracker.reports.law_found import LawFound
     from tracker.runs import Run
@@ -161,7 +161,7 @@ class View:
         return steps_over_limits(self.run.problem, self.arrays)
 
     @cached_property
-    def theories(self) -> tuple[dict[str, Theory], dict[str, OutOfScope]]:
+    def theories(self) -> tuple[dict[str, StepTheory], dict[str, OutOfScope]]:
         """What is known exactly, by sampler, and why not for the others: solved once for all exhibits."""
         from tracker.reports.exhibits.best_step import theories
 

@@ -10,7 +10,17 @@ from tracker.baseline_names import BASELINES
 from tracker.formatting import number
 from tracker.metrics.table import METRICS
 from tracker.reports.exhibit import Cell, Exhibit, Table
-from tracker.reports.figure_style import MUTED, PAPER, WIDTH, figure, legend, looks, names_below, shorten
+from tracker.reports.figure_style import (
+    LOGARITHMIC_FROM,
+    MUTED,
+    PAPER,
+    WIDTH,
+    figure,
+    legend,
+    looks,
+    names_below,
+    shorten,
+)
 from tracker.reports.step_notes import at_steps
 from tracker.reports.sweep_axes import is_choice, is_geometric, positions, ticks
 
@@ -30,7 +40,6 @@ MAPS_IN_A_ROW = 3
 MOST_NUMBERED_CELLS = 42  # of a heat map, so that numbers have room
 MOST_MARKED_POINTS = 60  # of a line
 MOST_TICKS = 8  # values that are written at a line's axis
-LOGARITHMIC_FROM = 20.0  # a metric that varies by more than this factor is drawn on a logarithmic scale
 DARK, BRIGHT = "#101010", "#fefefe"  # on the colours of a map, which stay what they are on a dark page
 
 

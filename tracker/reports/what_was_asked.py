@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tracker.formatting import counted, digits_of_ratios, interval, number, percent
 from tracker.metrics.claims import read_side
 from tracker.metrics.table import METRICS
-from tracker.reports.exhibit import Asked, Outcome
+from tracker.reports.exhibit import Asked, ClaimOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ def asked(scenario: Scenario, judged: Sequence[Mapping[str, Any]]) -> Asked:
     """Return the head of a run's page; ``judged`` are the claims of its summary, in the file's order."""
     pairs = zip(scenario.claims, judged, strict=False)  # a summary of an older version has none
     outcomes = [
-        Outcome(claim.text, one["outcome"], TONES[one["outcome"]], _numbers(claim, one)) for claim, one in pairs
+        ClaimOutcome(claim.text, one["outcome"], TONES[one["outcome"]], _numbers(claim, one)) for claim, one in pairs
     ]
     return Asked(scenario.claim, scenario.description, tuple(outcomes))
 
@@ -33,7 +33,7 @@ def asked_at_points(scenario: Scenario, judged: Sequence[Sequence[Mapping[str, A
         words = [claims[n]["outcome"] for claims in judged if n < len(claims)]
         told = [f"{word} at {words.count(word)}" for word in TONES if word in words]
         tone = TONES[words[0]] if len(set(words)) == 1 else "plain"
-        outcomes.append(Outcome(claim.text, f"{', '.join(told)} of {counted(len(words), 'point')}", tone))
+        outcomes.append(ClaimOutcome(claim.text, f"{', '.join(told)} of {counted(len(words), 'point')}", tone))
     return Asked(scenario.claim, scenario.description, tuple(outcomes))
 
 

@@ -39,7 +39,7 @@ class Place(NamedTuple):
     steps: int = MOST_STEPS
 
 
-def place_of(folder: Path, identity: str, index: int, steps: int = MOST_STEPS) -> Place:
+def checkpoint_place(folder: Path, identity: str, index: int, steps: int = MOST_STEPS) -> Place:
     """Return the place of shard ``index`` of the run with ``identity``."""
     return Place(str(folder / shard_name(index)), f"{identity}/{index}", steps)
 

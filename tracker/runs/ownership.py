@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tracker.regular_files import is_own_folder, is_regular, read_regular, stands_there
 from tracker.runs import atomic_files
-from tracker.runs.checkpoints import is_whole, place_of
+from tracker.runs.checkpoints import checkpoint_place, is_whole
 from tracker.runs.file_names import (
     CHECKPOINTS,
     CODE,
@@ -236,7 +236,7 @@ def is_shard(file: Path) -> bool:
 
 
 def _in_checkpoints(folder: Path, manifest: Manifest, journal: Journal | None) -> Iterator[Found]:
-    return _numbered(folder, lambda _, index: is_whole(place_of(folder, manifest.identity, index)))
+    return _numbered(folder, lambda _, index: is_whole(checkpoint_place(folder, manifest.identity, index)))
 
 
 def _numbered(folder: Path, is_ours: Callable[[Path, int], bool]) -> Iterator[Found]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tracker.regular_files import is_own_folder, is_regular, stands_there
-from tracker.runs.checkpoints import place_of, steps_held
+from tracker.runs.checkpoints import checkpoint_place, steps_held
 from tracker.runs.file_names import CHECKPOINTS, EARLIER, RESULT, SHARDS, SUMMARY, shard_name
 from tracker.runs.manifest import shards_of, trials_of
 from tracker.runs.ownership import journal_in
@@ -41,11 +41,11 @@ class ResumePreview(NamedTuple):
 
 def preview_resume(path: Path, manifest: Manifest, verify: bool | None) -> ResumePreview:
     """Return what is kept of the run in ``path``; ``verify`` None: where that is cheap."""
-    checked = verify if verify is not None else bytes_of(path, manifest) <= MOST_BYTES_VERIFIED_UNASKED
+    checked = verify if verify is not None else bytes_to_read(path, manifest) <= MOST_BYTES_VERIFIED_UNASKED
     return (_finished if manifest.complete else _under_way)(path, manifest, checked)
 
 
-def bytes_of(path: Path, manifest: Manifest) -> float:
+def bytes_to_read(path: Path, manifest: Manifest) -> float:
     """Return how much there is to read in order to verify what is kept."""
     names = (RESULT, SUMMARY) if manifest.complete else (SHARDS, CHECKPOINTS, EARLIER)
     return sum(_size(path / name) for name in names)
@@ -72,7 +72,7 @@ def _under_way(path: Path, manifest: Manifest, verify: bool) -> ResumePreview:
             continue
         if entry is not None:
             unusable.append(f"{SHARDS}/{file.name}")
-        place = place_of(path / CHECKPOINTS, manifest.identity, index, manifest.steps)
+        place = checkpoint_place(path / CHECKPOINTS, manifest.identity, index, manifest.steps)
         held = steps_held(place, verify=verify)
         steps += len(those) * (held or 0.0)
         if held is None and stands_there(path / CHECKPOINTS / file.name):

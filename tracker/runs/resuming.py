@@ -12,7 +12,7 @@ from tracker.regular_files import read_regular, stands_there
 from tracker.runs import atomic_files, ownership
 from tracker.runs.added_trials import set_apart, shards_taken_over
 from tracker.runs.array_shapes import shapes_of, snapshot_shapes, with_trials
-from tracker.runs.checkpoints import DIGEST_SIZE, decode_arrays, place_of
+from tracker.runs.checkpoints import DIGEST_SIZE, checkpoint_place, decode_arrays
 from tracker.runs.file_names import (
     CHECKPOINTS,
     CODE,
@@ -139,7 +139,7 @@ class Resumption:
             if index is None:
                 continue
             expected = snapshot_shapes(self.problem, len(self.shards[index]) if index < len(self.shards) else 0)
-            identity = place_of(file.parent, self.manifest.identity, index).identity
+            identity = checkpoint_place(file.parent, self.manifest.identity, index).identity
             try:
                 data = read_regular(file, DIGEST_SIZE + most_bytes(expected))
                 sound = decode_arrays(data, identity, expected, self.manifest.steps) is not None

@@ -15,7 +15,7 @@ from tracker.jsonable import jsonable
 from tracker.regular_files import read_regular, stands_there
 from tracker.runs import atomic_files, ownership
 from tracker.runs.added_trials import set_apart
-from tracker.runs.checkpoints import place_of
+from tracker.runs.checkpoints import checkpoint_place
 from tracker.runs.file_names import (
     CHECKPOINTS,
     EARLIER,
@@ -126,7 +126,7 @@ class RunDirectory:
 
     def checkpoint(self, manifest: Manifest, index: int) -> Place:
         """Return where shard ``index`` keeps its snapshots."""
-        return place_of(self.path / CHECKPOINTS, manifest.identity, index, manifest.steps)
+        return checkpoint_place(self.path / CHECKPOINTS, manifest.identity, index, manifest.steps)
 
     def add_shard(self, manifest: Manifest, index: int, trials: range, shard: Stored) -> None:
         """Write a shard and then its line in the journal."""

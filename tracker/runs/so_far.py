@@ -45,7 +45,7 @@ class ErrorSoFar(NamedTuple):
 
 
 @dataclass
-class Finished:
+class FinishedShards:
     """The errors of finished trials, shard by shard; what was read is kept, until another run stands in its place."""
 
     path: Path

@@ -68,10 +68,10 @@ class Point:
     @property
     def label(self) -> str:
         """What tells it from the others."""
-        return label_of(self.index, self.settings)
+        return point_label(self.index, self.settings)
 
 
-def label_of(index: int, settings: Settings) -> str:
+def point_label(index: int, settings: Settings) -> str:
     """Return what tells a point from the others."""
     return f"point {index} ({', '.join(f'{address} = {show(value)}' for address, value in settings)})"
 

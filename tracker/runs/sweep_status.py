@@ -18,7 +18,7 @@ from tracker.runs.run_directory import LARGEST_SUMMARY
 from tracker.runs.run_errors import CorruptRun
 from tracker.runs.run_identity import hash_of_file, resolve_links, resume_command
 from tracker.runs.run_status import COMPLETE, RESUMABLE, RUNNING, Status, status_of
-from tracker.runs.sweep_points import axes_in, combinations_of, label_of, numeral
+from tracker.runs.sweep_points import axes_in, combinations_of, numeral, point_label
 from tracker.runs.sweep_reading import entries_of
 from tracker.runs.sweep_result import state_and_message
 from tracker.scenario.toml_text import LARGEST_FILE, read_tables
@@ -157,7 +157,7 @@ def _found(path: Path, verify: bool | None) -> Iterator[_Point]:
     for index, (chosen, folder) in enumerate(zip(settings, folders, strict=True)):
         status = _status(folder, verify)
         summary = _summary(folder) if folder is not None and status is not None and status.state == COMPLETE else {}
-        yield _Point(index, label_of(index, chosen), works[index], folder, status, summary)
+        yield _Point(index, point_label(index, chosen), works[index], folder, status, summary)
 
 
 def _settings(text: str) -> tuple[list[Settings], list[float]]:
@@ -186,7 +186,7 @@ def _begun(path: Path) -> dict[str, Path]:
 
 def _bytes(folder: Path) -> float:
     try:
-        return resume_preview.bytes_of(folder, read_manifest(folder))
+        return resume_preview.bytes_to_read(folder, read_manifest(folder))
     except CorruptRun:
         return 0.0
 

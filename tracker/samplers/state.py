@@ -51,7 +51,7 @@ SKEW = Recorded("skew", "pair", "S", "1", "entries S(i, j), i > j, of the skew m
 SIGMA = Recorded("sigma", "", "sigma", "1", "factor of the injected noise of the classical sampler")
 
 
-class Part(NamedTuple):
+class StatePart(NamedTuple):
     """One array of the state: its shape, whether it is kept between steps, how it begins, how it is recorded."""
 
     shape: tuple[str | int, ...]
@@ -71,15 +71,15 @@ def carried(*shape: str | int, start: str = "", recorded: Recorded | None = None
     It begins as 0, or as ``start`` says: "theta" (the start of the trial), "skew" (S_0, kept within the bounds) or the
     name of a parameter.
     """
-    return Part(shape, kept=True, start=start, recorded=recorded)
+    return StatePart(shape, kept=True, start=start, recorded=recorded)
 
 
 def scratch(*shape: str | int) -> Any:
     """Declare an array that a step may overwrite."""
-    return Part(shape, kept=False, start="", recorded=None)
+    return StatePart(shape, kept=False, start="", recorded=None)
 
 
-NESTED = Part(("state_size_of(sampler.inner, N)",), kept=True, start="", recorded=None)
+NESTED = StatePart(("state_size_of(sampler.inner, N)",), kept=True, start="", recorded=None)
 
 
 def nested() -> Any:
@@ -87,9 +87,9 @@ def nested() -> Any:
     return NESTED
 
 
-def parts_of(state: type) -> dict[str, Part]:
+def parts_of(state: type) -> dict[str, StatePart]:
     """Return the declared arrays of a ``State`` by name."""
-    parts: dict[str, Part] = state._field_defaults  # type: ignore[attr-defined]
+    parts: dict[str, StatePart] = state._field_defaults  # type: ignore[attr-defined]
     if list(parts) != list(state._fields) or next(iter(parts), "") != "theta":  # type: ignore[attr-defined]
         raise TypeError(f"{state.__qualname__} must declare every array, theta first: theta: Array = carried('N')")
     if NESTED in list(parts.values())[:-1]:

@@ -26,7 +26,7 @@ class PluginError(ScenarioError):
     usage = True  # the command is wrong, not the file
 
 
-class Offer(NamedTuple):
+class PluginOffer(NamedTuple):
     """What an installed package offers; nothing of it was imported."""
 
     table: str
@@ -67,14 +67,14 @@ def who_offers(table: str, name: str) -> str | None:
     return None
 
 
-def _offers() -> Iterator[Offer]:
+def _offers() -> Iterator[PluginOffer]:
     for table, families in SHIPPED.items():
         for point in metadata.entry_points(group=families.group) if families.group else ():
             if point.dist is not None:
-                yield Offer(table, point, point.dist.name, point.dist.version)
+                yield PluginOffer(table, point, point.dist.name, point.dist.version)
 
 
-def _loaded(offer: Offer) -> Plugin:
+def _loaded(offer: PluginOffer) -> Plugin:
     name = offer.point.name
     if name in SHIPPED[offer.table].known:  # nothing of it is imported then
         raise ValueError("tracker has one of that name")

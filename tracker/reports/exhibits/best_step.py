@@ -29,7 +29,7 @@ GAIN_NOT_WORTH_A_WORD = 0.01  # of the error that another step would save: not w
 LARGEST_REST_OF_THE_SPLIT = 0.25  # of the error left over by the four leading terms: they do not describe it
 
 
-class Theory(NamedTuple):
+class StepTheory(NamedTuple):
     """What is known exactly of one sampler: its problem, stability limit and budget at its own step, and the best step.
 
     best, least : the best step and the error there, nan where no step is the best
@@ -64,7 +64,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
     return Exhibit(KEY, QUESTION, _caption(view, known, unknown), alt, fig, _table(view, known))
 
 
-def theories(view: View) -> tuple[dict[str, Theory], dict[str, OutOfScope]]:
+def theories(view: View) -> tuple[dict[str, StepTheory], dict[str, OutOfScope]]:
     """Return what is known exactly, by sampler, and why not for the others."""
     from tracker.limits.scope import refusal_of
 
@@ -77,7 +77,7 @@ def theories(view: View) -> tuple[dict[str, Theory], dict[str, OutOfScope]]:
     return known, unknown
 
 
-def theory(view: View, name: str) -> Theory:
+def theory(view: View, name: str) -> StepTheory:
     """Return the exact stationary mean-square error of a sampler and its parts; ValueError where it is not known."""
     from tracker.limits.best_constant_step import TOO_FLAT, error, split_error
     from tracker.limits.stationary_moments import largest_step
@@ -93,7 +93,7 @@ def theory(view: View, name: str) -> Theory:
     if np.isnan(total := error(problem, epsilon)):
         raise ValueError(TOO_FLAT)
     budget = Budget(floor, quiet * epsilon, (noise - quiet) * epsilon, lag * alpha / epsilon, total)
-    return Theory(problem, limit, budget, *_best(view, name))
+    return StepTheory(problem, limit, budget, *_best(view, name))
 
 
 def _best(view: View, name: str) -> tuple[float, float, str]:
@@ -130,7 +130,7 @@ def _scale(ax: Axes, view: View) -> None:
     ax.grid(visible=False)
 
 
-def _curves(ax: Axes, view: View, known: dict[str, Theory]) -> None:
+def _curves(ax: Axes, view: View, known: dict[str, StepTheory]) -> None:
     from tracker.limits.best_constant_step import error
 
     marked = [e for t in known.values() for e in (t.problem.epsilon, t.best) if np.isfinite(e)]
@@ -179,7 +179,7 @@ def _curves(ax: Axes, view: View, known: dict[str, Theory]) -> None:
     ax.set_xlabel("ε, step of the sampler")
 
 
-def _caption(view: View, known: dict[str, Theory], unknown: dict[str, OutOfScope]) -> str:
+def _caption(view: View, known: dict[str, StepTheory], unknown: dict[str, OutOfScope]) -> str:
     classes: dict[str, list[str]] = {}
     for row in view.run.summary["regime"]:
         classes.setdefault(f"{row['class']} (α/ε = {plain(row['ratio'])})", []).append(row["sampler"])
@@ -202,7 +202,7 @@ def _missing(unknown: dict[str, OutOfScope]) -> str:
     return f"N{'; '.join(rows)[1:]}" if rows else ""
 
 
-def _about(name: str, t: Theory) -> str:
+def _about(name: str, t: StepTheory) -> str:
     """What is known of a sampler."""
     b = t.budget
     best = f"the best step is {number(t.best)}" if not t.why else f"there is no best step: {t.why}"
@@ -225,7 +225,7 @@ def _about(name: str, t: Theory) -> str:
     return f"{name}'s exact stationary mean-square error is {number(b.total)}: {made_of}; {best}"
 
 
-def _still_moving(view: View, known: dict[str, Theory]) -> str:
+def _still_moving(view: View, known: dict[str, StepTheory]) -> str:
     """Say so where the run is too short to be stationary: measured and exact then differ by right."""
     slowest = max(
         1.0 / max(1e-300, float(np.linalg.eigvals(t.problem.A).real.min()) * t.problem.epsilon) for t in known.values()
@@ -235,7 +235,7 @@ def _still_moving(view: View, known: dict[str, Theory]) -> str:
     return ""
 
 
-def _table(view: View, known: dict[str, Theory]) -> Table:
+def _table(view: View, known: dict[str, StepTheory]) -> Table:
     assert view.scenario.chain is not None
     rows = []
     epsilons = {s.name: s.epsilon for s in view.scenario.samplers}

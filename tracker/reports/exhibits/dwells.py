@@ -24,7 +24,7 @@ SIDES = 1.96  # standard errors of a share, for a band of 95 %
 SUSPICIOUS_P_VALUE = 1e-3  # a p-value below it, corrected for the number of tests, is worth a warning
 
 
-def counts_of(view: View) -> DwellCounts | None:
+def visits_of(view: View) -> DwellCounts | None:
     """Return the counts of visits over all trials; None without a chain."""
     law = view.scenario.chain
     if law is None:
@@ -36,7 +36,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
     """Draw the survival of visits against their law, which is a straight line where a visit ends at every age alike."""
     from matplotlib.ticker import NullLocator
 
-    law, counts = view.scenario.chain, counts_of(view)
+    law, counts = view.scenario.chain, visits_of(view)
     if law is None or counts is None:
         reason = "the modes follow a schedule." if view.scenario.schedule is not None else "one mode, and no chain."
         return Omitted(KEY, QUESTION, reason)

@@ -10,7 +10,7 @@ from tracker.baseline_names import FROZEN, ORACLE
 from tracker.formatting import listed, number
 from tracker.metrics.averages import FEWEST_TRIALS, curve_over_trials, no_interval
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
-from tracker.reports.figure_style import MUTED, RULE, figure, legend, short, shorten, steps_axis
+from tracker.reports.figure_style import LOGARITHMIC_FROM, MUTED, RULE, figure, legend, short, shorten, steps_axis
 from tracker.reports.shown_samplers import best_reference_worst
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ TABLE_ROWS = 10
 FAR_ABOVE = 8.0
 MOST_LINES = 3  # samplers in one panel; more have a panel each
 MOST_PANELS, PANELS_IN_A_ROW = 15, 3
-LOGARITHMIC_FROM = 20.0  # times the least mean
 
 
 def exhibit(view: View) -> Exhibit | Omitted:

@@ -39,7 +39,7 @@ def repeated_by(command: str, scenario: Scenario, rows: Sequence[tuple[str, str]
     data = {name: sha256(content).hexdigest() for name, content in data_files(scenario).items()}
     rows = [*rows, *((f"sha256 of {name}", digest) for name, digest in data.items())]
     beside = f", save {listed(list(data))} beside it," if data else ""
-    rows = [*rows, *((f"version of {package}", version) for package, version in versions(manifest).items())]
+    rows = [*rows, *((f"version of {package}", version) for package, version in versions_used(manifest).items())]
     items: tuple[Item, ...] = (
         Shown(
             "The same scenario and versions on the same machine give the same result, bit for bit.",
@@ -73,10 +73,10 @@ def _own_kind(keys: Any) -> str:
     return str(keys.family) if getattr(keys, "code", "") else ""
 
 
-def versions(manifest: Path | None) -> dict[str, str]:
+def versions_used(manifest: Path | None) -> dict[str, str]:
     """Return the versions with which a result was made, as its manifest says, or those of now for one in memory."""
     from tracker.runs.ownership import manifest_in
-    from tracker.runs.run_identity import versions as versions_now
+    from tracker.runs.run_identity import versions
 
     found = manifest_in(manifest.parent, manifest.name) if manifest is not None else None
-    return dict(found.versions) if found is not None else dict(versions_now())
+    return dict(found.versions) if found is not None else dict(versions())

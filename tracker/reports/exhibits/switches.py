@@ -11,7 +11,7 @@ from tracker.metrics.after_switch import mean_per_step
 from tracker.metrics.averages import FEWEST_TRIALS, no_interval
 from tracker.metrics.recovery import mixed_survival
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
-from tracker.reports.figure_style import RULE, figure, from_zero, legend, log_axis, short
+from tracker.reports.figure_style import LOGARITHMIC_FROM, RULE, figure, from_zero, legend, log_axis, short
 from tracker.reports.median_waits import NEVER, median_wait
 from tracker.runs.summary import ERROR, STEPS
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 KEY, QUESTION = "after-a-switch", "How soon after a switch are they back?"
 FEWEST_VISITS = 10  # visits to an age, over all trials, below which a mean is not drawn
 MOST_MODES_IN_THE_TABLE = 8  # of which each has a row in the table
-LOGARITHMIC_FROM = 20.0  # errors of samplers that span more than this factor are drawn on a logarithmic scale
 EARLIEST, BEFORE = 0.01, 0.3  # the axis begins at this share of the age at which the first one in a hundred is back
 AGE_0_IS_DRAWN_AT = 0.8  # where age 0 is drawn
 
