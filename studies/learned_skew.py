@@ -131,7 +131,7 @@ def sections(numbers: dict[str, Any]) -> list[Section]:
         (
             "The algorithms descend the mean cost E C, which is not the tracking error, and know nothing of the stationary law beyond it. S that is learned must end nearer to the best "
             "one than it began, and nearer than that of the twin with the other sign, both with 95 % intervals over paired trials. Where the chain is fast the best S is 0, which is also where "
-            "discretisation drives S in any world that stands still: to end there is no sign of learning about the switching. Algorithm 3 sees only what happens within its inner loop, in which the mode "
+            "discretisation drives S in a world that stands still (without gradient noise, as here): to end there is no sign of learning about the switching. Algorithm 3 sees only what happens within its inner loop, in which the mode "
             "stands still, so it descends the transient towards one minimum also where the chain has long moved on."
         ),
         f"{TRIALS} trials of {STEPS:,} steps, errors over the second half. Made by python -m studies.learned_skew.",
