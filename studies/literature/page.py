@@ -35,7 +35,7 @@ def sections(found: dict[str, Found]) -> tuple[Section, ...]:
         (
             f"Lines are exact: solved by tracker.limits, or worked out in studies/literature/own_laws.py where the package knows no law. Dots are means over 60 to 200 trials of the engine with 95 % intervals. Of "
             f"{len(points)} points the one farthest from its exact number is {number(worst, 3)} standard errors away; {sum(abs(point.z) > 1.96 for point in points)} are farther than 1.96, and "
-            f"{number(0.05 * len(points), 2)} would be expected."
+            f"{number(0.05 * len(points), 2)} would be expected of independent ones; points of one experiment meet the same random numbers and err together."
         ),
         (
             "The settings are those of a theme in the literature (least mean squares and its switching limits, fast chains, sign-error algorithms, adaptive steps, momentum); its texts were not at hand, so no "
@@ -49,7 +49,14 @@ def sections(found: dict[str, Found]) -> tuple[Section, ...]:
 def _exhibit(experiment: Experiment, found: Found) -> Exhibit:
     columns = ("line", experiment.axes[0], "exact", "measured", "standard error", "standard errors apart")
     rows = tuple(
-        (point.line, number(point.x), point.exact, point.measured, number(point.stderr, 2), round(point.z, 2))
+        (
+            point.line,
+            number(point.x),
+            point.exact,
+            point.measured,
+            number(point.stderr, 2),
+            f"{point.z:+.2f}".replace("-", "−"),
+        )
         for point in found.points
     )
     caption = f"{experiment.setting} {experiment.tell(found)}"
