@@ -18,7 +18,7 @@ LADDER = tuple(WHAT_THEY_KNOW)  # the baselines by what they know
 BASELINES = tuple(WHAT_THEY_DO)
 
 
-def explained(names: Iterable[str]) -> str:
+def explain_baselines(names: Iterable[str]) -> str:
     """Return a sentence, with a space before it, on the baselines among ``names``; nothing where there is none."""
     told = [f"{name} {WHAT_THEY_DO[name]}" for name in names if name in WHAT_THEY_DO]
     return f" {', '.join(told)}." if told else ""

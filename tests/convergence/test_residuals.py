@@ -18,7 +18,7 @@ from worlds import ROOT, shipped
 
 import tracker
 from tracker.convergence import implementation_verdict, residuals, step_ladder, step_tests, trials
-from tracker.convergence.residuals import StepLaw, gather, joined, step_law
+from tracker.convergence.residuals import StepLaw, gather, join_sums, step_law
 from tracker.convergence.sentences import sight
 from tracker.convergence.statistics import Panel, Statistic
 from tracker.convergence.step_tests import Steps, judge_steps
@@ -107,7 +107,7 @@ def test_the_sums_are_those_of_a_naive_transcription() -> None:
     np.testing.assert_array_equal(sums.ages, ages)
     assert sums.inner[0] == np.sum(np.abs(e) < stats.norm.ppf(0.75))
     assert sums.pairs[0].sum() == 7 * K
-    whole = joined([gather(law, theta[:3], mode[:3]), gather(law, theta[3:], mode[3:])])
+    whole = join_sums([gather(law, theta[:3], mode[:3]), gather(law, theta[3:], mode[3:])])
     np.testing.assert_allclose(whole.crossed, sums.crossed, rtol=1e-9, atol=1e-12)
     assert whole.trials == 7
     assert whole.neighbours[1] == 5 * K * N, "the pair across two shards is not one"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tracker
-from tracker.costs.row_order import permuted
+from tracker.costs.row_order import permute
 
 N = 120
 
@@ -96,7 +96,7 @@ def test_regression_foretells_the_loss_of_the_residual(folder: Path) -> None:
 @pytest.mark.parametrize("n", [1, 2, 7, 64, 120, 1000])
 def test_a_shuffle_is_a_permutation_and_no_two_sweeps_are_alike(n: int) -> None:
     with np.errstate(over="ignore"):
-        found = [[permuted(i, n, np.uint64(key)) for i in range(n)] for key in (3, 4)]
+        found = [[permute(i, n, np.uint64(key)) for i in range(n)] for key in (3, 4)]
     assert all(sorted(one) == list(range(n)) for one in found)
     if n > 7:
         assert found[0] != found[1]
@@ -106,7 +106,7 @@ def test_all_places_of_a_shuffle_are_equally_likely() -> None:
     n, keys = 10, 4000
     rng = np.random.default_rng(0)
     with np.errstate(over="ignore"):
-        count = Counter((i, permuted(i, n, np.uint64(key))) for key in rng.integers(0, 2**63, keys) for i in range(n))
+        count = Counter((i, permute(i, n, np.uint64(key))) for key in rng.integers(0, 2**63, keys) for i in range(n))
     cells = np.array([count[i, j] for i in range(n) for j in range(n)])
     chi2 = ((cells - keys / n) ** 2 / (keys / n)).sum()
     assert chi2 < 81 + 5.5 * np.sqrt(2 * 81)

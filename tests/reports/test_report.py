@@ -272,10 +272,10 @@ def test_hostile_strings_in_a_scenario_stay_text(run: tracker.Run) -> None:
     view = View(tracker.Run(hostile, run.summary, run.arrays, run.problem))
     from tracker.reports.exhibits import provenance
     from tracker.reports.run_page import overview, subtitle
-    from tracker.reports.what_was_asked import asked
+    from tracker.reports.what_was_asked import head_of_page
 
     parts = [Section("", (), (overview(view),)), provenance.section(view)]
-    text = render(view.scenario.name, subtitle(view), parts, asked=asked(view.scenario, ()))
+    text = render(view.scenario.name, subtitle(view), parts, asked=head_of_page(view.scenario, ()))
     words = "".join(assert_harmless(text).words)
     for one in printable:
         assert one in words

@@ -28,12 +28,12 @@ WORTH_A_WORD = 1e-3  # of the error that S would save
 LEVEL = 1.96  # standard errors: the level of 5 %
 
 
-def known(value: Any, basis: str) -> Answer:
+def answer_of(value: Any, basis: str) -> Answer:
     """Return an answer."""
     return {"value": value, "basis": basis}
 
 
-NOT_KNOWN = known(None, "not known")
+NOT_KNOWN = answer_of(None, "not known")
 
 
 class SamplerAnswers:
@@ -82,7 +82,7 @@ class SamplerAnswers:
     def _stable_below(self) -> Answer:
         scenario = self.theory.scenario
         if scenario.quadratic and self._declared_linear:
-            return known(self.theory.largest_epsilon(self.name) or 0.0, "exact")
+            return answer_of(self.theory.largest_epsilon(self.name) or 0.0, "exact")
         if not (self.keys.euler or self.keys.tangent):
             raise OutOfScope(f"the kind {self.keys.kind} does not say how its step moves")
         S = skew_matrix(self.keys, scenario)
@@ -93,7 +93,7 @@ class SamplerAnswers:
         ]
         if not np.isfinite(found).all():
             raise OutOfScope("a mode is flat at its minimiser, or its curvature is not known")
-        return known(float(min(found)), "exact" if scenario.quadratic and len(found) == 1 else "asymptotic")
+        return answer_of(float(min(found)), "exact" if scenario.quadratic and len(found) == 1 else "asymptotic")
 
     def _modes(self) -> Any:
         from tracker.scenario.builders import build_modes
@@ -101,24 +101,24 @@ class SamplerAnswers:
         return self.run.problem.modes if self.run is not None else build_modes(self.theory.scenario)
 
     def _switched_stable(self) -> Answer:
-        return known(self.theory.stability(self.name).stable, "exact")
+        return answer_of(self.theory.stability(self.name).stable, "exact")
 
     def _relative(self) -> Answer:
-        return known(self.theory.relative(self.name), "exact")
+        return answer_of(self.theory.relative(self.name), "exact")
 
     # --- errors
 
     def _best_epsilon(self) -> Answer:
-        return known(self.theory.best_step(self.name).epsilon, "exact")
+        return answer_of(self.theory.best_step(self.name).epsilon, "exact")
 
     def _best_error(self) -> Answer:
-        return known(self.theory.best_step(self.name).mean_square_error, "exact")
+        return answer_of(self.theory.best_step(self.name).mean_square_error, "exact")
 
     def _error(self) -> Answer:
         try:
-            return known(self.theory.split(self.name).total, "exact")
+            return answer_of(self.theory.split(self.name).total, "exact")
         except OutOfScope:
-            return known(self._measured_error(), "measured")
+            return answer_of(self._measured_error(), "measured")
 
     def _measured_error(self) -> float:
         row = None if self.run is None else next(r for r in self.run.summary["samplers"] if r["name"] == self.name)
@@ -129,17 +129,17 @@ class SamplerAnswers:
 
     def _floor(self) -> Answer:
         try:
-            return known(self.theory.split(self.name).temperature, "exact")
+            return answer_of(self.theory.split(self.name).temperature, "exact")
         except OutOfScope:
             if not self.keys.samples_gibbs:
                 raise OutOfScope(f"the kind {self.keys.kind} does not say that it samples exp(-beta C)") from None
-            return known(self.theory.at_beta(self.name).mean_square_error, "exact")
+            return answer_of(self.theory.at_beta(self.name).mean_square_error, "exact")
 
     def _beta_enough(self) -> Answer:
         """The beta at which temperature costs a tenth of all else."""
         scenario = self.theory.scenario
         if scenario.quadratic and self._declared_linear:
-            return known(self._quadratic_beta(), "exact")
+            return answer_of(self._quadratic_beta(), "exact")
         if not self.keys.samples_gibbs:
             raise OutOfScope(f"the kind {self.keys.kind} does not say that it samples exp(-beta C)")
         rest = self._measured_error() - self.theory.at_beta(self.name).mean_square_error
@@ -149,7 +149,7 @@ class SamplerAnswers:
         def excess(log_beta: float) -> float:
             return math.log(self.theory.at_beta(self.name, math.exp(log_beta)).mean_square_error / (TENTH * rest))
 
-        return known(_crossing(excess, self._first_beta(), 1e-3), "measured")
+        return answer_of(_crossing(excess, self._first_beta(), 1e-3), "measured")
 
     def _quadratic_beta(self) -> float:
         from tracker import limits
@@ -170,19 +170,19 @@ class SamplerAnswers:
 
     def _skew_helps(self) -> Answer:
         if self.theory.scenario.dimension == 1:
-            return known(False, "exact")
+            return answer_of(False, "exact")
         if not (self.keys.euler or self.keys.tangent):
             raise OutOfScope(f"the kind {self.keys.kind} has no S that multiplies its gradient")
         if self.theory.scenario.quadratic:
             best = self.theory.best_skew(self.name)
-            return known(bool(best.value < (1.0 - WORTH_A_WORD) * best.without), "exact")
+            return answer_of(bool(best.value < (1.0 - WORTH_A_WORD) * best.without), "exact")
         if self.keys.adapts or skew_matrix(self.keys, self.theory.scenario) is None:
             raise OutOfScope("S is not fixed")
         rates = self.theory.escape(self.name).rates
         if not any(np.isfinite(mode).any() for mode in rates):
             raise OutOfScope("no mode has two wells, and theory knows what S is worth in bowls and between wells only")
         # every S leaves wells faster; that helps where wells are left within a stay at all
-        return known(self._escapes_a_stay(rates) >= SELDOM, "asymptotic")
+        return answer_of(self._escapes_a_stay(rates) >= SELDOM, "asymptotic")
 
     def _escapes_a_stay(self, rates: Any) -> float:
         """How often the wells of a mode are left while the mode lasts, at the most."""
@@ -197,7 +197,7 @@ class SamplerAnswers:
     def _skew(self) -> Answer:
         if self.theory.scenario.dimension == 1:
             raise OutOfScope("N = 1 has no S")
-        return known(self.theory.best_skew(self.name).skew.tolist(), "exact")
+        return answer_of(self.theory.best_skew(self.name).skew.tolist(), "exact")
 
     # --- from a finished run
 
@@ -218,7 +218,7 @@ class SamplerAnswers:
         if len(apart) < FEWEST_TRIALS or not abs(apart.mean()) > 0.0:
             raise OutOfScope(f"fewer than {FEWEST_TRIALS} trials in which both lasted, or no difference at all")
         spread = float(apart.std(ddof=1)) / abs(float(apart.mean()))
-        return known(max(FEWEST_TRIALS, math.ceil((LEVEL * spread) ** 2)), "measured")
+        return answer_of(max(FEWEST_TRIALS, math.ceil((LEVEL * spread) ** 2)), "measured")
 
     def _seconds(self) -> Answer:
         """Of one core, for that many trials of this sampler."""
@@ -228,7 +228,7 @@ class SamplerAnswers:
         speed = row["steps_per_second"]
         if not speed:
             raise OutOfScope("the run does not tell its speed")
-        return known(trials * self.run.scenario.steps / speed, "measured")
+        return answer_of(trials * self.run.scenario.steps / speed, "measured")
 
 
 def _crossing(excess: Callable[[float], float], beta: float, tolerance: float) -> float:

@@ -25,10 +25,10 @@ def print_verdict_of_run(run: Run) -> None:
     from tracker.reports.exhibits.diagnostics import health
     from tracker.reports.run_view import View
     from tracker.reports.verdict_box import verdict
-    from tracker.reports.what_was_asked import asked
+    from tracker.reports.what_was_asked import head_of_page
 
     try:
-        question, view = asked(run.scenario, run.summary.get("claims", ())), View(run)
+        question, view = head_of_page(run.scenario, run.summary.get("claims", ())), View(run)
         box = verdict(view, health(view))
     except Exception as problem:
         say(f"the verdict could not be told: {type(problem).__name__}: {problem}")

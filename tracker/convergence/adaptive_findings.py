@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker import limits
-from tracker.convergence.trials import built, rung_seed
+from tracker.convergence.trials import rung_seed, without_baselines
 from tracker.costs.facts import additive_noise
 from tracker.engine import simulate
 from tracker.limits.coupled_levels import coupled
@@ -114,7 +114,7 @@ class StateProbe:
 def _rung(ladder: Ladder, rung: int, trials: int) -> Array:
     """theta, D and S of the engine at T, shape (trials, J)."""
     scenario = ladder.at(rung, trials=trials, seed=rung_seed(ladder.scenario.seed, rung))
-    problem, probe = built(scenario), StateProbe()
+    problem, probe = without_baselines(scenario), StateProbe()
     simulate.simulate(problem, range(trials), keeper=probe)
     parameters, N = problem.contestants[0].parameters, scenario.dimension
     states = [unpack(parameters, N, row) for row in probe.state]

@@ -225,7 +225,7 @@ def gather(law: StepLaw, theta: Array, mode: Integers) -> Sums:
     )
 
 
-def joined(parts: Sequence[Sums]) -> Sums:
+def join_sums(parts: Sequence[Sums]) -> Sums:
     """Return the sums of all parts."""
     total = Sums(*(sum(values[1:], start=values[0]) for values in zip(*parts, strict=True)))
     return total._replace(extremes=np.max([part.extremes for part in parts], axis=0))

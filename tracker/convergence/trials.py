@@ -8,7 +8,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from tracker.convergence.check_request import MOST_STEPS, TooManySteps
-from tracker.convergence.residuals import StepLaw, Sums, gather, joined, path_floats
+from tracker.convergence.residuals import StepLaw, Sums, gather, join_sums, path_floats
 from tracker.convergence.statistics import Panel, Sample, evaluate
 from tracker.engine import simulate
 from tracker.engine.compiling import cores
@@ -89,7 +89,7 @@ class RungTrials:
         whole = self.every_step or watched is not None
         recorded = {"record_every": 1} if whole else {}
         scenario = self.ladder.at(rung, trials=self.trials, seed=rung_seed(self.ladder.scenario.seed, rung), **recorded)
-        problem = built(scenario)
+        problem = without_baselines(scenario)
         simulate.compile_kernels(
             problem, lambda note: self._tell(self._done, self.total, note), self._workers or cores()
         )
@@ -140,7 +140,7 @@ class RungTrials:
         return Sample(theta[:, -1], mode[:, -1], theta[:, half], mode[:, half], spent)
 
 
-def built(scenario: Scenario) -> Any:
+def without_baselines(scenario: Scenario) -> Any:
     """Return the problem for the kernels without the baselines, of which nothing is asked here."""
     problem = simulate.prepare(scenario)
     return problem._replace(contestants=problem.contestants[:1])
@@ -160,4 +160,4 @@ def _joined(parts: list[Tally]) -> Tally:
     theta = np.concatenate([part.theta for part in parts])
     mode = np.concatenate([part.mode for part in parts])
     sums = [part.steps for part in parts if part.steps is not None]
-    return Tally(trials, mean, covariance, theta, mode, joined(sums) if sums else None)
+    return Tally(trials, mean, covariance, theta, mode, join_sums(sums) if sums else None)

@@ -43,7 +43,7 @@ class RowOrder(NamedTuple):
 
 
 @helper
-def scrambled(value: np.uint64, key: np.uint64) -> np.uint64:
+def scramble(value: np.uint64, key: np.uint64) -> np.uint64:
     """Return a hash of ``value`` under ``key``."""
     mixed = (value + key) * _MIX
     mixed = (mixed ^ (mixed >> _32)) * _MIX
@@ -51,7 +51,7 @@ def scrambled(value: np.uint64, key: np.uint64) -> np.uint64:
 
 
 @helper
-def permuted(index: int, n: int, key: np.uint64) -> int:
+def permute(index: int, n: int, key: np.uint64) -> int:
     """Return where a permutation of 0, ..., n - 1, chosen by ``key``, puts ``index``."""
     half = _1
     while (_1 << (half + half)) < _U(n):
@@ -61,7 +61,7 @@ def permuted(index: int, n: int, key: np.uint64) -> int:
     while True:
         left, right = value >> half, value & low
         for r in range(ROUNDS):
-            left, right = right, left ^ (scrambled(right, scrambled(_U(r) * _ODD, key)) & low)
+            left, right = right, left ^ (scramble(right, scramble(_U(r) * _ODD, key)) & low)
         value = (left << half) | right
         if value < _U(n):
             return int(value)
@@ -74,7 +74,7 @@ def row_of_step(order: RowOrder, n: int, k: int, stream: Words) -> int:
         return draw_index(stream, n)
     if order.how == IN_ORDER:
         return order.place[k % order.place.size] if order.place.size > 0 else k % n
-    return permuted(k % n, n, scrambled(_U(k // n) * _ODD, stream[0] ^ stream[1]))
+    return permute(k % n, n, scramble(_U(k // n) * _ODD, stream[0] ^ stream[1]))
 
 
 def row_order(rows: Rows, place: Integers | None = None) -> RowOrder:

@@ -27,7 +27,7 @@ def world_of(plan: Plan, modes: Sequence[Mode], dimension: int) -> KnownWorld:
     )
 
 
-def settled(scenario: Scenario, world: KnownWorld) -> tuple[Scenario, tuple[str, ...]]:
+def leave_out_baselines(scenario: Scenario, world: KnownWorld) -> tuple[Scenario, tuple[str, ...]]:
     """Return the scenario with the baselines that it has, and a note on each that was left out for a reason.
 
     Raises

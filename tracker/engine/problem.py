@@ -9,7 +9,7 @@ import numpy as np
 
 from tracker.compiled import pack
 from tracker.costs.base import cost_every, measure_size, memory_size, observation_size, period
-from tracker.engine.beside import bounds_of, settled, world_of
+from tracker.engine.beside import bounds_of, leave_out_baselines, world_of
 from tracker.engine.ledger import Layout
 from tracker.environment import DriftLaw, DwellLaw, Plan, PlannedOutage, Switch
 from tracker.samplers.alarms import raises_alarms
@@ -108,7 +108,7 @@ def prepare(scenario: Scenario, modes: tuple[Mode, ...] | None = None, origin: A
     contestants = [Contestant(s.name, s, s.build(), skew_matrix(s, scenario)) for s in scenario.samplers]
     plan = plan_of(scenario)
     world = world_of(plan, modes, N)
-    scenario, notes = settled(scenario, world)
+    scenario, notes = leave_out_baselines(scenario, world)
     contestants += [
         Contestant(name, None, offer.build(world), np.zeros((N, N)))
         for name, offer in BASELINES.items()

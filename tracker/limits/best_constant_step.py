@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from tracker import chain, skew
 from tracker.limits import moment_system
 from tracker.limits.exact_moments import fields
-from tracker.limits.regime_limits import averaged
+from tracker.limits.regime_limits import average_modes
 from tracker.limits.scope import OutOfScope
 from tracker.limits.stationary_moments import Steady, log_radius
 from tracker.limits.switched_quadratic import SwitchedQuadratic, read_quadratic
@@ -172,7 +172,7 @@ def _stable_error(problem: SwitchedQuadratic) -> float:
 
 def averaged_error(problem: SwitchedQuadratic) -> float:
     """Return what the error tends to as epsilon -> 0 and alpha stays: theta then sees the averaged cost only, at its minimum."""
-    pi, average = chain.stationary_law(problem.Q), averaged(problem)
+    pi, average = chain.stationary_law(problem.Q), average_modes(problem)
     N = problem.N
     spread = float(np.trace(_spreads(average.limit)[0][:N, :N]))
     return spread + float(pi @ np.square(problem.m - average.m[0]).sum(axis=1))

@@ -16,7 +16,7 @@ import numpy as np
 from tracker.limits import flow_law, mass_places, sampler_law, spectral
 from tracker.limits.density_solvers import density_field, increasing, law_on_grid, refuse_no_density
 from tracker.limits.grid_box import automatic_box, edge_mass, read_box, wider
-from tracker.limits.grid_law import ORDER_2, Law, resampled
+from tracker.limits.grid_law import ORDER_2, Law, resample
 from tracker.limits.scope import OutOfScope, put_together
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def by_flows(
         _refuse_lost(law)
         if laws:
             before, last = taken, gap
-            gap, coarse = apart(law, laws[-1]), resampled(laws[-1].density, law.density.shape[2:])
+            gap, coarse = apart(law, laws[-1]), resample(laws[-1].density, law.density.shape[2:])
             taken = replace(law, density=np.asarray((4.0 * law.density - coarse) / 3.0))
             if before is not None and last > ORDER_2[0] * gap and apart(taken, before) <= allowed:
                 return replace(taken, coarse=before)

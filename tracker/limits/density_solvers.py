@@ -241,7 +241,7 @@ def _fitted(field: Field, box: ArrayLike | None, horizon: float, tool: str, solv
     else:
         sides = automatic_box(field)
         if field.covariance.any() and np.isfinite(field.beta) and (len(sides) == 2 or tool == "density"):
-            sides = finite_volume.trimmed(field, sides, horizon)
+            sides = finite_volume.trim_box(field, sides, horizon)
     # the box of the limit's law must not depend on the cells, or their order could not be seen
     attempts = WIDENINGS if box is None and tool == "algorithm_density" else 1
     for _ in range(attempts):

@@ -19,7 +19,7 @@ from scipy.integrate import solve_ivp
 
 from tracker import chain
 from tracker.limits.exact_moments import LawOf, algorithm_moments, check_law, check_steps, check_times
-from tracker.limits.regime_limits import averaged
+from tracker.limits.regime_limits import average_modes
 from tracker.limits.scope import OutOfScope
 from tracker.limits.switched_quadratic import SwitchedQuadratic, read_quadratic
 
@@ -70,7 +70,7 @@ def fast_chain_error(scenario: Scenario, sampler: str, times: ArrayLike, of: Law
 
 def _of_limit(problem: SwitchedQuadratic, times: Array) -> Array:
     N, pi = problem.N, chain.stationary_law(problem.Q)
-    mean = averaged(problem).limit
+    mean = average_modes(problem).limit
     A, a = mean.A[0], mean.a[0]
     inverse = np.linalg.inv(problem.Q - np.outer(np.ones(problem.X), pi))
 
@@ -104,7 +104,7 @@ def _spread(problem: SwitchedQuadratic) -> Array:
 
 def _of_algorithm(scenario: Scenario, sampler: str, problem: SwitchedQuadratic, steps: Integers) -> Array:
     moments = algorithm_moments(scenario, sampler, steps)
-    mean = averaged(problem)
+    mean = average_modes(problem)
     bar, found, path = problem.mean0, {}, problem.epsilon * mean.A[0]
     for k in range(int(steps.max(initial=0)) + 1):
         found[k] = bar

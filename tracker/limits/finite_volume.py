@@ -148,7 +148,7 @@ def solve(field: Field, box: Array, cells: int, times: Array) -> Array:
     return np.array(out)
 
 
-def trimmed(field: Field, box: Array, horizon: float) -> Array:
+def trim_box(field: Field, box: Array, horizon: float) -> Array:
     """Return the part of the box outside of which a coarse solution never has mass, a little more on each side.
 
     A box that the coarse solution fills is widened first, at most WIDENINGS times. What comes out does not depend on the cells

@@ -109,7 +109,7 @@ class Law:
             raise ValueError("a coarse law has no error estimate of its own")
         if self.smooth:
             inner = tuple(range(1, self.density.ndim))
-            difference = self.density - resampled(self.coarse.density, self.density.shape[2:])
+            difference = self.density - resample(self.coarse.density, self.density.shape[2:])
             return np.asarray(np.abs(difference).sum(axis=inner) * self.volume)
         gap = _cells_gap(self, self.coarse)
         if self.coarse.coarse is None:
@@ -173,7 +173,7 @@ def _cells_gap(fine: Law, coarse: Law) -> Array:
     return np.asarray(np.abs(pairs - coarse.density).sum(axis=tuple(range(1, pairs.ndim))) * coarse.volume)
 
 
-def resampled(density: Array, sizes: tuple[int, ...]) -> Array:
+def resample(density: Array, sizes: tuple[int, ...]) -> Array:
     """The trigonometric polynomial on another grid of the same box, both beginning at its low corner."""
     for axis, n in enumerate(sizes, start=2):
         coefficients = np.fft.rfft(density, axis=axis) * (n / density.shape[axis])

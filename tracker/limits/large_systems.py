@@ -34,7 +34,7 @@ ILL_CONDITIONED = 1e-14  # the inverse condition below which less than two digit
 ROUNDING, BACKWARD = 1e-15, 1e-11  # of the solution: the residual that cannot be helped, and the one that is accepted
 
 
-def applied(problem: SwitchedQuadratic, of: LawOf) -> Callable[[Array], Array]:
+def operator_of(problem: SwitchedQuadratic, of: LawOf) -> Callable[[Array], Array]:
     """K as a function, for large systems."""
     if of == "limit":
         derivative = moment_system.slope(problem)
@@ -47,7 +47,7 @@ def solver(problem: SwitchedQuadratic, of: LawOf) -> Callable[[Array], Array]:
     """Return the solution (mu, Pi) of K (0, mu, Pi) = (., rest): mu by sparse elimination, then Pi."""
     X, size = problem.X, problem.n
     first, n = X + X * size, X * size * size
-    apply, solve_second = applied(problem, of), _second_solver(problem, of)
+    apply, solve_second = operator_of(problem, of), _second_solver(problem, of)
     means = moment_system.generator(problem, 1) if of == "limit" else moment_system.increment(problem, 1)
     first_moments = splu(csc_array(means[X:, X:]))
 
@@ -61,12 +61,12 @@ def solver(problem: SwitchedQuadratic, of: LawOf) -> Callable[[Array], Array]:
 
 def _second_block(problem: SwitchedQuadratic, of: LawOf) -> LinearOperator:
     """K restricted to the second moments."""
-    nothing, apply = np.zeros(problem.X * (1 + problem.n)), applied(problem, of)
+    nothing, apply = np.zeros(problem.X * (1 + problem.n)), operator_of(problem, of)
     n = problem.X * problem.n**2
     return LinearOperator((n, n), matvec=lambda x: apply(np.concatenate([nothing, x.ravel()]))[-n:], dtype=np.float64)
 
 
-def eliminated(K: Array) -> Callable[[Array], Array]:
+def eliminate(K: Array) -> Callable[[Array], Array]:
     """Return what solves K x = rest, K dense; LinAlgError where little of x would be right."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LinAlgWarning)  # singular: said below
@@ -89,7 +89,7 @@ def _eliminated_halves(problem: SwitchedQuadratic, of: LawOf) -> Callable[[Array
         half = switched_moments.generator(problem.limit.A, problem.Q, problem.ratio)
     else:
         half = problem.second_moment_steps()(problem.epsilon)
-    inverse = eliminated(half)
+    inverse = eliminate(half)
     a, b = np.tril_indices(n)
 
     def solve(right: Array) -> Array:

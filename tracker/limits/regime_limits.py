@@ -61,7 +61,7 @@ def regimes(scenario: Scenario, sampler: str, horizon: float, ratio: float | Non
     limits = {
         "frozen": at_horizon(replace(problem, alpha=0.0), horizon, "limit"),
         "switched": at_horizon(replace(problem, alpha=ratio * problem.epsilon), horizon, "limit"),
-        "averaged": at_horizon(averaged(problem), horizon, "limit"),
+        "averaged": at_horizon(average_modes(problem), horizon, "limit"),
     }
     algorithm = at_horizon(problem, horizon, "algorithm")
     distance = {name: _distance(algorithm, limit) for name, limit in limits.items()}
@@ -80,7 +80,7 @@ def _order(coarse: float, fine: float) -> float:
     return float(np.log2(coarse / fine)) if coarse > 0.0 and fine > 0.0 else float("nan")
 
 
-def averaged(problem: SwitchedQuadratic) -> SwitchedQuadratic:
+def average_modes(problem: SwitchedQuadratic) -> SwitchedQuadratic:
     """Return the problem with one mode, of the cost averaged over the stationary law; mean-square errors refer to its minimum."""
     problem, pi = problem.forgetful, chain.stationary_law(problem.Q)
     H = np.einsum("i,iab->ab", pi, problem.H)

@@ -134,11 +134,11 @@ class Steady:
         alone = np.concatenate([pi, np.zeros(moment_system.size(problem) - problem.X)])
         if moment_system.size(problem) <= moment_system.DENSE:
             X, K = problem.X, matrix(problem, of)
-            self._solve: Callable[[Array], Array] = large_systems.eliminated(K[X:, X:])
+            self._solve: Callable[[Array], Array] = large_systems.eliminate(K[X:, X:])
             source = K @ alone
         else:
             self._solve = large_systems.solver(problem, of)
-            source = large_systems.applied(problem, of)(alone)
+            source = large_systems.operator_of(problem, of)(alone)
         self.v: Array = alone
         self.v[problem.X :] = -self._solve(source[problem.X :])
 
@@ -157,4 +157,4 @@ def _image(problem: SwitchedQuadratic, of: LawOf, v: Array) -> Array:
     """K v."""
     if moment_system.size(problem) <= moment_system.DENSE:
         return np.asarray(matrix(problem, of) @ v)
-    return large_systems.applied(problem, of)(v)
+    return large_systems.operator_of(problem, of)(v)

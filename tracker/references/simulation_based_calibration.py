@@ -13,7 +13,7 @@ from scipy.special import gammainc, gammaincc, ndtr, ndtri, smirnov
 
 from tracker.references.exact_posterior import reduce
 from tracker.references.metropolis_hastings import draws_of
-from tracker.scenario.builders import measured
+from tracker.scenario.builders import distance_coordinates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -68,7 +68,7 @@ def quantities(cost: Any, theta: Array) -> Array:
     These are the sum and the range of the coordinates in which distances are taken: p + q and |p - q| for a mixture.
     """
     flat = theta.reshape(-1, theta.shape[-1])
-    places = np.array([measured(cost, point) for point in flat]).reshape(*theta.shape[:-1], -1)
+    places = np.array([distance_coordinates(cost, point) for point in flat]).reshape(*theta.shape[:-1], -1)
     free = np.stack([places.sum(axis=-1), np.ptp(places, axis=-1)], axis=-1)
     return np.concatenate([theta, free], axis=-1)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tracker.costs.base import expected
-from tracker.scenario.builders import measured
+from tracker.scenario.builders import distance_coordinates
 
 if TYPE_CHECKING:
     from tracker.array_types import Array
@@ -93,7 +93,7 @@ class Plane:
             cost = np.array([expected(mode.cost, point) for point in flat]) - mode.floor
         target = None
         if np.isfinite(mode.radius2) and mode.radius2 > 0.0:
-            places = np.array([measured(mode.cost, point) for point in flat])
+            places = np.array([distance_coordinates(mode.cost, point) for point in flat])
             away = ((places[:, np.newaxis] - mode.targets) ** 2).sum(axis=2).min(axis=1)
             target = np.sqrt(away / mode.radius2).reshape(points.shape[:-1])
         return Surface(cost.reshape(points.shape[:-1]), target)

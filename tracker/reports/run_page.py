@@ -9,7 +9,7 @@ import numpy as np
 
 from tracker.advice.ten_lines import ten_lines
 from tracker.advice.theory_of_run import theory_of
-from tracker.baseline_names import FROZEN, ORACLE, explained
+from tracker.baseline_names import FROZEN, ORACLE, explain_baselines
 from tracker.formatting import DASH, average, counted, number, percent, plus_minus, step_size, whole
 from tracker.metrics.table import in_order_of_reading
 from tracker.reports import sampler_vs_sampler
@@ -45,7 +45,7 @@ from tracker.reports.run_view import View
 from tracker.reports.step_notes import UNKNOWN, evaluations, over_limit, with_steps
 from tracker.reports.trial_player import player_of
 from tracker.reports.verdict_box import verdict, which_sampler
-from tracker.reports.what_was_asked import asked
+from tracker.reports.what_was_asked import head_of_page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,7 +74,7 @@ def report(run: Run) -> str:
     health = diagnostics.health(view)
     notes = tuple(f"{note[:1].upper()}{note[1:]}." for note in run.summary.get("notes", ()))
     parts = [Section("", notes, (overview(view),)), *sections(view, health), provenance.section(view)]
-    question = asked(view.scenario, run.summary.get("claims", ()))
+    question = head_of_page(view.scenario, run.summary.get("claims", ()))
     return render(
         view.scenario.name, subtitle(view), parts, verdict(view, health), question, toggles(view), player_of(view)
     )
@@ -95,7 +95,7 @@ def sections(view: View, health: dict[str, Health]) -> list[Section]:
     beside: dict[str, tuple[Item, ...]] = {
         "Did it track?": (noticed,) if noticed is not None else (),
         "Which sampler?": (own,) if own is not None else (),
-        "What could be known?": (advised(view),),
+        "What could be known?": (advice_table(view),),
         "Does it agree with theory?": (waits,) if (waits := escape_times.shown(view)) is not None else (),
     }
     return [
@@ -104,7 +104,7 @@ def sections(view: View, health: dict[str, Health]) -> list[Section]:
     ]
 
 
-def advised(view: View) -> Shown:
+def advice_table(view: View) -> Shown:
     """Return what ``tracker advise`` says, as a table."""
     caption = "What tracker advise says of this scenario. Each answer is exact, asymptotic, measured by this run, or not known."
     lines = ten_lines(view.theory["advice"])
@@ -160,7 +160,7 @@ def overview(view: View) -> Shown:
         )
     columns += ["ε", "ε / its limit", "a step evaluates", "diverged"]
     table = Table(tuple(columns), tuple(rows), _best_row(view), _baselines(view))
-    return Shown(_about_the_columns(view) + explained(view.names), table)
+    return Shown(_about_the_columns(view) + explain_baselines(view.names), table)
 
 
 def _ranked(view: View) -> list[str]:

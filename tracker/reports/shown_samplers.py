@@ -23,7 +23,7 @@ def best_reference_worst(view: View) -> tuple[str, ...]:
     return tuple(dict.fromkeys((best, view.alive[0], worst)))
 
 
-def described(view: View, shown: tuple[str, ...]) -> str:
+def describe(view: View, shown: tuple[str, ...]) -> str:
     """Say what the samplers of ``best_reference_worst`` are; one may be two of them."""
     if len(shown) == 3:
         return "the best sampler, the first of the file and the worst"

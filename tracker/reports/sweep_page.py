@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.baseline_names import BASELINES, explained
+from tracker.baseline_names import BASELINES, explain_baselines
 from tracker.formatting import DASH, average, counted, interval, number, sentence
 from tracker.metrics.table import METRICS
 from tracker.reports.best_of_sweep import COST, TRACKING, contests, rows_of
@@ -133,7 +133,7 @@ def points_table(sweep: Sweep) -> Shown:
         rows.append((str(outcome.point.index), *values, outcome.state, *(errors.get(name, DASH) for name in names)))
     columns = ("point", *(axis.address for axis in sweep.axes), "outcome", *names)
     caption = f"{sentence(METRICS[judged].title)} at all points: averages over time and trials, ± standard errors over trials."
-    return Shown(caption + explained(names) + _cut(len(sweep.outcomes)), Table(columns, tuple(rows)))
+    return Shown(caption + explain_baselines(names) + _cut(len(sweep.outcomes)), Table(columns, tuple(rows)))
 
 
 def _cut(count: int) -> str:

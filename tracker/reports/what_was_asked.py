@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TONES = {"holds": "good", "does not hold": "bad", "not told": "warn"}
 
 
-def asked(scenario: Scenario, judged: Sequence[Mapping[str, Any]]) -> Asked:
+def head_of_page(scenario: Scenario, judged: Sequence[Mapping[str, Any]]) -> Asked:
     """Return the head of a run's page; ``judged`` are the claims of its summary, in the file's order."""
     pairs = zip(scenario.claims, judged, strict=False)  # a summary of an older version has none
     outcomes = [

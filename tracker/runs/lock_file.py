@@ -1,7 +1,8 @@
 """Lock a run directory for one writer. The lock names its holder and ends with it.
 
 The lock file gets its name only when its content is complete, so that an interrupted writer can be recognised. A file of
-that name that no run wrote is never touched.
+that name that no run wrote is never touched. A library for locks (filelock) does neither: its lock names nobody, and any
+file of that name will do.
 """
 
 from __future__ import annotations

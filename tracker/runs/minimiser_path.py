@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracker.scenario.builders import measured
+from tracker.scenario.builders import distance_coordinates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +41,7 @@ def _distances(modes: tuple[Mode, ...]) -> Array:
     """Return the distances between the nearest minimisers of two modes, (X, X), as the cost that is left measures them."""
     out = np.zeros((len(modes), len(modes)))
     for i, one in enumerate(modes):
-        here = np.array([measured(one.cost, point) for point in one.minimisers])
+        here = np.array([distance_coordinates(one.cost, point) for point in one.minimisers])
         there = [_as_measured(other, here) for other in modes]
         among = np.concatenate(there)
         nearest = np.min([np.linalg.norm(among - point, axis=1) for point in here], axis=0)

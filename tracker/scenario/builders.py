@@ -69,7 +69,7 @@ def build_modes(scenario: Scenario) -> tuple[Mode, ...]:
         else:
             radius = default_radius(cost, points) if measures_its_own_way(cost) else in_theta()
         radius = float("nan") if scenario.no_distance else radius
-        targets = np.concatenate([twins(cost, measured(cost, point)) for point in points[i]])
+        targets = np.concatenate([twins(cost, distance_coordinates(cost, point)) for point in points[i]])
         modes.append(
             Mode(
                 cost, points[i], np.ascontiguousarray(targets), float(radius) ** 2, float(found.value),
@@ -95,7 +95,8 @@ def is_isolated(mode: Mode) -> bool:
         # a cost may measure distances in coordinates that are the same all along a valley
         if (
             other is not None
-            and np.abs(measured(mode.cost, other) - measured(mode.cost, point)).max() > NEARBY_DISTANCE / 10
+            and np.abs(distance_coordinates(mode.cost, other) - distance_coordinates(mode.cost, point)).max()
+            > NEARBY_DISTANCE / 10
         ):
             return False
     return True
@@ -162,7 +163,7 @@ def _lowest(places: list[str], costs: list[Any], start: Array) -> list[Minimiser
     return found
 
 
-def measured(cost: Any, theta: Array) -> Array:
+def distance_coordinates(cost: Any, theta: Array) -> Array:
     """Return the coordinates of ``theta`` in which distances are taken."""
     out = np.empty(measure_size(cost, theta.size))
     measure(cost, np.ascontiguousarray(theta, dtype=np.float64), out)
@@ -179,7 +180,7 @@ def default_radius(cost: Any, points: list[Array]) -> float:
 
     Modes that share a minimiser say nothing about how near is near; nan if all do, or there is one mode.
     """
-    places = np.array([measured(cost, point) for minimisers in points for point in minimisers])
+    places = np.array([distance_coordinates(cost, point) for minimisers in points for point in minimisers])
     mode = np.repeat(np.arange(len(points)), [len(minimisers) for minimisers in points])
     stand_for = [twins(cost, place) for place in places]
     most = max(map(len, stand_for))  # a point that is its own twin has fewer: the first once more changes no distance

@@ -75,7 +75,7 @@ def split_address(address: str) -> list[str]:
     return [quoted_ or bare for quoted_, bare in _PART.findall(address)] if found else address.split(".")
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """Return a name as an address writes it."""
     return f'"{name}"' if "." in name else name
 
@@ -155,7 +155,7 @@ def _addresses(data: Mapping[str, Any], families: Table) -> Iterator[str]:
         entries = data.get(table, ())
         for index, entry in enumerate(entries if isinstance(entries, (list, tuple)) else ()):
             for key in _keys_of(entry, families):
-                yield f"{table}.{quoted(label_of(entry, index))}.{key}"
+                yield f"{table}.{quote(label_of(entry, index))}.{key}"
                 yield f"{table}.*.{key}"
 
 

@@ -97,11 +97,11 @@ def _problem(place: str, own: Any, what: str, check: Callable[[], None]) -> list
     except WrongCost as wrong:
         return [f"{place}: {kind.__name__}: {wrong}"]
     except Exception as error:  # whatever a user's function does
-        return [f"{place}: {said(error, kind, what)}"]
+        return [f"{place}: {what_went_wrong(error, kind, what)}"]
     return []
 
 
-def said(error: Exception, kind: type, what: str) -> str:
+def what_went_wrong(error: Exception, kind: type, what: str) -> str:
     """Return what a user's function did wrong in one line: which, where, and how it may have been meant."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if not Path(f.filename).is_relative_to(PACKAGE)]
     where = f", used in {frames[-1].name.strip('_') or what}, line {frames[-1].lineno}" if frames else ""

@@ -16,7 +16,7 @@ from tracker.costs.facts import QuadraticForm, additive_noise, as_quadratic
 from tracker.costs.minimise.local import Hessians, curvature, has_kink, observed_hessians
 from tracker.costs.minimise.search import global_minimisers
 from tracker.scenario.builders import is_isolated, share_minimisers, skew_matrix, too_wide_targets
-from tracker.scenario.switching_check import clipped, limit_alone, unstable_when_switched
+from tracker.scenario.switching_check import clip_skew, limit_alone, unstable_when_switched
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +74,7 @@ def stability_limits(scenario: Scenario, modes: Sequence[Mode] | None = None) ->
             continue
         S = skew_matrix(sampler, scenario)
         kind = "none" if sampler.skew_is == "none" else "random" if S is None else "first"
-        S = np.zeros((scenario.dimension, scenario.dimension)) if S is None else clipped(sampler, S)
+        S = np.zeros((scenario.dimension, scenario.dimension)) if S is None else clip_skew(sampler, S)
         for i, (keys, around) in enumerate(zip(scenario.modes, nearby, strict=True)):
             if around:
                 place = (i, S.tobytes())

@@ -74,7 +74,7 @@ def switched_systems(scenario: Scenario) -> list[Switched]:
     for sampler in scenario.samplers:
         S = skew_matrix(sampler, scenario) if sampler.skew_is != "moving" else None
         if S is not None and sampler.linear(sampler.epsilon, S) is not None:
-            S = clipped(sampler, S)
+            S = clip_skew(sampler, S)
             if sampler.euler and S.tobytes() not in known:
                 known[S.tobytes()] = min(limit_alone(bowl, S) for bowl in bowls)
             alone = known[S.tobytes()] if sampler.euler else math.nan
@@ -105,7 +105,7 @@ def _switched(sampler: Any, S: Array, bowls: Sequence[QuadraticForm], Q: Array, 
     return Switched(sampler.name, epsilon, radius, abscissa, bool(growth < 0.0 and abscissa < 0.0), alone)
 
 
-def clipped(sampler: Any, S: Array) -> Array:
+def clip_skew(sampler: Any, S: Array) -> Array:
     """Return the S that a sampler with bounds begins with."""
     bounds = getattr(sampler, "skew_bounds", None)
     return S if bounds is None or sampler.skew_is == "none" else skew.clip(S, *bounds)

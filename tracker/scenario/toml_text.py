@@ -116,7 +116,10 @@ def as_tables(value: Any) -> Any:
 
 
 def to_toml(content: dict[str, Any]) -> str:
-    """Return ``content`` (tables, lists, numbers, text) as TOML."""
+    """Return ``content`` (tables, lists, numbers, text) as TOML.
+
+    Not by a library: tomli-w writes each number of a matrix on a line of its own, and Python's tomllib only reads.
+    """
     lines = [f"{_key(key)} = {_inline(entry)}" for key, entry in content.items() if not _is_table(entry)]
     for key, entry in content.items():
         if isinstance(entry, dict):

@@ -51,7 +51,7 @@ def from_pairs(values: ArrayLike, N: int) -> Array:
         raise ValueError(f"values: shape {v.shape} is not ({N * (N - 1) // 2},) for N = {N}")
     S = np.zeros((N, N))
     S[np.tril_indices(N, -1)] = v
-    return mirrored(S)
+    return skew_of_lower(S)
 
 
 def to_pairs(S: ArrayLike) -> Array:
@@ -78,7 +78,7 @@ def tridiagonal(values: ArrayLike) -> Array:
     i = np.arange(v.shape[-1])
     lower = np.zeros((*v.shape[:-1], i.size + 1, i.size + 1))
     lower[..., i + 1, i] = v
-    return mirrored(lower)
+    return skew_of_lower(lower)
 
 
 def is_skew(S: ArrayLike) -> bool:
@@ -93,7 +93,7 @@ def is_skew(S: ArrayLike) -> bool:
 
 
 def clip(S: ArrayLike, lo: float, hi: float) -> Array:
-    """Entries below the diagonal clipped to [lo, hi], then mirrored: exactly skew.
+    """Entries below the diagonal clipped to [lo, hi], then skew_of_lower: exactly skew.
 
     >>> from tracker import skew
     >>> skew.clip([[0.0, -2.0], [2.0, 0.0]], -1.0, 1.0).tolist()
@@ -101,10 +101,10 @@ def clip(S: ArrayLike, lo: float, hi: float) -> Array:
     """
     if not lo <= hi:
         raise ValueError(f"skew_bounds: [{lo}, {hi}] is empty")
-    return mirrored(np.tril(np.clip(square(S, "S"), lo, hi), -1))
+    return skew_of_lower(np.tril(np.clip(square(S, "S"), lo, hi), -1))
 
 
-def mirrored(lower: Array) -> Array:
+def skew_of_lower(lower: Array) -> Array:
     """Return lower - lower': exactly skew, for a strictly lower triangular matrix (no -0.0)."""
     return np.asarray(lower - lower.swapaxes(-1, -2))
 

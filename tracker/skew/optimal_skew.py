@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tracker.skew.contraction_rates import contraction
-from tracker.skew.matrices import mirrored, positive
+from tracker.skew.matrices import positive, skew_of_lower
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,7 +99,7 @@ def _balancing(H: Array, a: float) -> Array:
     A -= A.T
     root = vectors / np.sqrt(values)
     S = root @ psi @ A @ psi.T @ root.T
-    return mirrored(np.tril(S, -1))
+    return skew_of_lower(np.tril(S, -1))
 
 
 def _equal_diagonal(values: Array) -> Array:

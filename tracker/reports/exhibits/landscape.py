@@ -12,7 +12,7 @@ from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
 from tracker.reports.exhibits.time_in_target import by_mode
 from tracker.reports.figure_style import INK, MUTED, PAPER, RULE, figure, shorten, some
 from tracker.reports.judged_by import best_of
-from tracker.reports.shown_samplers import best_reference_worst, described
+from tracker.reports.shown_samplers import best_reference_worst, describe
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -162,7 +162,7 @@ def _caption(view: View, plane: Plane, shown: tuple[str, ...], shares: dict[str,
         text += f" Of {view.scenario.dimension} dimensions the two directions in which θ moves most are drawn, cut through the minimiser."
     left = len(view.samplers) - len(shown)
     if left > 0:
-        text += f" Drawn are {described(view, shown)}."
+        text += f" Drawn are {describe(view, shown)}."
     if wild := [name for name in shown if view.index(name) not in usual_samplers(view)]:
         text += f" {listed(wild)} strays far beyond the frame."
     if len(view.modes) > MOST_MODES:

@@ -23,7 +23,7 @@ from tracker.reports.figure_style import (
     steps_axis,
 )
 from tracker.reports.judged_by import best_of
-from tracker.scenario.builders import measured
+from tracker.scenario.builders import distance_coordinates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,7 +144,7 @@ def path_and_target(view: View, trial: int, name: str) -> tuple[Array, Array]:
         points, d = [one.targets for one in view.modes], drawn_measure(view)
         places = np.full((len(theta), points[0].shape[1]), np.nan)
         for r in np.flatnonzero((mode >= 0) & np.isfinite(theta).all(axis=1)):
-            places[r] = measured(view.modes[int(mode[r])].cost, theta[r])
+            places[r] = distance_coordinates(view.modes[int(mode[r])].cost, theta[r])
     target = np.full(len(theta), np.nan)
     for x, ends in enumerate(points):
         here = np.flatnonzero((mode == x) & np.isfinite(places).all(axis=1))
