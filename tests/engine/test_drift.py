@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from interpreting import interpreted
 from scipy.optimize import minimize_scalar
 from worlds import shipped
 
@@ -74,7 +75,7 @@ DRIFTS = [
 def test_a_path_can_be_drawn_again_with_numpy(drift: dict[str, Any], kind: str) -> None:
     scenario = shipped("example_a").replace(trials=3, steps=300, record_every=1, drift=drift, interventions=[
         {"at": 50, "kind": "outage", "steps": 20}])  # fmt: skip
-    run, trial, K = tracker.run(scenario), 2, 300
+    run, trial, K = interpreted(scenario), 2, 300
     k = np.arange(K + 1)[:, None]
     if kind == "walk":
         covariance = np.array(drift["covariance"])
@@ -108,13 +109,12 @@ def test_every_sampler_and_cost_can_drift_and_a_walk_of_variance_0_is_no_drift()
         scenario = shipped(name)
         samplers = [next(one for one in scenario.samplers if one.kind == kind)]
         scenario = scenario.replace(trials=2, steps=200, claims=None, samplers=samplers, baselines=[])
-        still, standing = (
-            tracker.run(scenario),
-            tracker.run(scenario.replace(drift={"kind": "ramp", "velocity": [0.0, 0.0]})),
+        still, standing, moving = (
+            interpreted(scenario.replace(drift=drift))
+            for drift in (None, *({"kind": "ramp", "velocity": [u, 0.0]} for u in (0.0, 1e-4)))
         )
         np.testing.assert_array_equal(still.arrays["theta"], standing.arrays["theta"])
         np.testing.assert_array_equal(still.arrays["error"], standing.arrays["error"])
-        moving = tracker.run(scenario.replace(drift={"kind": "ramp", "velocity": [1e-4, 0.0]}))
         assert np.isfinite(moving.arrays["error"]).all()
         assert not np.array_equal(moving.arrays["theta"], still.arrays["theta"])
 
