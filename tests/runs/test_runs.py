@@ -185,8 +185,20 @@ def test_a_later_format_is_refused_by_name(finished: tracker.Run, tmp_path: Path
     file = tmp_path / "run" / "manifest.json"
     table = open_sealed(file.read_bytes(), "manifest", indent=2)
     file.write_bytes(seal({**table, "format": 2, "something": "new"}, "manifest", indent=2))
-    with pytest.raises(CorruptRun, match="it has format 2, and this program reads formats up to 1"):
+    by_name = "manifest.json: it has format 2, and this program reads formats up to 1"
+    with pytest.raises(CorruptRun, match=by_name):
         open_run(tmp_path / "run")
+    before = {path: path.read_bytes() for path in (tmp_path / "run").iterdir() if path.is_file()}
+    for how in ({}, {"replace": True}, {"resume": True}):
+        with pytest.raises(CorruptRun, match=by_name):
+            tracker.run(finished.scenario, tmp_path / "run", 1, **how)
+    assert {path: path.read_bytes() for path in (tmp_path / "run").iterdir() if path.is_file()} == before
+    (tmp_path / "sweep").mkdir()
+    file.rename(tmp_path / "sweep" / "sweep.json")
+    swept = finished.scenario.replace(sweep={"seed": [1, 2]})
+    for how in ({}, {"replace": True}, {"resume": True}):
+        with pytest.raises(CorruptRun, match=r"sweep\.json: it has format 2"):
+            tracker.sweep(swept, tmp_path / "sweep", 1, **how)
 
 
 def identical(one: tracker.Run, other: tracker.Run) -> None:

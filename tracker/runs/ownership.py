@@ -69,11 +69,21 @@ OURS, DOUBTFUL, FOREIGN = "ours", "doubtful", "foreign"
 
 
 def manifest_in(path: Path, name: str = MANIFEST) -> Manifest | None:
-    """Return the manifest in ``path`` if it proves that a run, or with its name a sweep, wrote it; else None."""
+    """Return the manifest in ``path`` if it proves that a run, or with its name a sweep, wrote it; else None.
+
+    One that a later version wrote is refused by its format: which files here are a run's is that version's to say.
+    """
+    try:
+        return _decoded(path, name)
+    except OSError:
+        return None
+
+
+def _decoded(path: Path, name: str) -> Manifest | None:
     try:
         return Manifest.decode(read_regular(path / name, LARGEST_MANIFEST))
-    except (OSError, NewerFormat):
-        return None
+    except NewerFormat as error:
+        raise CorruptRun(path, f"{name}: {error}") from None
 
 
 def read_manifest(path: Path, name: str = MANIFEST) -> Manifest:
@@ -81,7 +91,7 @@ def read_manifest(path: Path, name: str = MANIFEST) -> Manifest:
     what = "run" if name == MANIFEST else "sweep"
     refuse_disguises(path)
     try:
-        manifest = Manifest.decode(read_regular(path / name, LARGEST_MANIFEST))
+        manifest = _decoded(path, name)
     except OSError as error:
         if name == MANIFEST and is_regular(path / SWEEP_MANIFEST):
             raise CorruptRun(path, "a sweep, not a run; its runs are in points/") from None
@@ -90,8 +100,6 @@ def read_manifest(path: Path, name: str = MANIFEST) -> Manifest:
                 path, f"{'a file' if path.exists() else 'there is nothing'}, not the directory of a {what}"
             ) from None
         raise CorruptRun(path, f"no {what}: {name}: {error.strerror or error}") from None
-    except NewerFormat as error:
-        raise CorruptRun(path, f"{name}: {error}") from None
     if manifest is None:
         raise CorruptRun(path, f"{name} is damaged, of another version, or not a {what}'s")
     return manifest
