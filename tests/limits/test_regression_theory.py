@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import tracker
 from tracker import limits, skew
@@ -146,6 +147,31 @@ def test_the_numbers_of_the_page() -> None:
     matched = pair(0.6, alpha=0.05)
     U = limits.scaled_error(matched, "lms", [1.0]).second[0]
     np.testing.assert_allclose(U, [[1.0977962, -0.1332906], [-0.1332906, 1.0936759]], atol=5e-8)
+    np.testing.assert_allclose(U, integrated(0.6), atol=1e-9)
+    assert np.abs(U - integrated(-0.6)).max() > 0.01  # the control: another S
+
+
+def integrated(s: float) -> np.ndarray:
+    """E u u' at time 1 with alpha = epsilon: the moments of vartheta and U by mode, from their equations."""
+    B, p = np.array([[1.0, -s], [s, 1.0]]), np.array([4.0, 7.0]) / 11.0
+    A = B @ R
+
+    def slope(_: float, y: np.ndarray) -> np.ndarray:
+        mu, (Pi, U) = y[:4].reshape(2, 2), y[4:].reshape(2, 2, 2, 2)
+        pull = np.einsum("iab,ib->ia", A, m)
+        out = [Q.T @ mu + pull * p[:, None] - np.einsum("iab,ib->ia", A, mu)]
+        for i in range(2):
+            half = np.outer(pull[i], mu[i]) - A[i] @ Pi[i]
+            out.append(half + half.T + Q[0, i] * Pi[0] + Q[1, i] * Pi[1])
+        for i in range(2):
+            E = Pi[i] - np.outer(mu[i], m[i]) - np.outer(m[i], mu[i]) + p[i] * np.outer(m[i], m[i])
+            noise = R[i] * np.trace(R[i] @ E) + R[i] @ E @ R[i] + v[i] * p[i] * R[i]
+            half = -A[i] @ U[i]
+            out.append(half + half.T + B @ noise @ B.T + Q[0, i] * U[0] + Q[1, i] * U[1])
+        return np.concatenate([part.ravel() for part in out])
+
+    y = solve_ivp(slope, (0.0, 1.0), np.zeros(20), method="DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
+    return np.asarray(y[12:].reshape(2, 2, 2).sum(axis=0))
 
 
 def test_moments_and_scaled_errors_follow_the_recursion_step_by_step() -> None:

@@ -114,6 +114,19 @@ def test_printed_rates_of_swapping_wells() -> None:
         assert one == pytest.approx(other, rel=1e-9)
 
 
+@pytest.mark.parametrize("s", [0.0, 1.0, 3.0])
+def test_two_dimensions_in_closed_form(s: float) -> None:
+    """(a^2 - 1)^2 - 0.35 a + 25 b^2: critical points are roots of a cubic, and (I + S) H has a characteristic equation of degree 2."""
+    top, *wells = np.sort(np.roots([4.0, 0.0, -4.0, -0.35]).real)[[1, 2, 0]]
+    bend, value = (lambda a: 12 * a * a - 4), (lambda a: (a * a - 1) ** 2 - 0.35 * a)
+    h = bend(top)
+    down = np.sqrt((50 + h) ** 2 / 4 - 50 * h * (1 + s * s)) - (50 + h) / 2
+    wanted = [down / (2 * np.pi) * np.sqrt(bend(a) / -h) * np.exp(-4.0 * (value(top) - value(a))) for a in wells]
+    found = limits.escape(wells_with(s), "s")
+    assert found.rates[0] == pytest.approx(wanted, rel=1e-9)
+    assert found.speed_up[0] == pytest.approx(-down / h, rel=1e-9)
+
+
 def test_one_dimension_by_hand() -> None:
     """Kramers: sqrt(C''(min) |C''(top)|) / (2 pi) exp(-beta climb)."""
     roots = np.sort(np.roots([1.0, 0.0, -1.0, 0.1]).real)
