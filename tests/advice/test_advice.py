@@ -89,6 +89,21 @@ def test_at_the_advised_beta_temperature_is_a_tenth_of_the_rest() -> None:
     assert parts.temperature == pytest.approx(0.1 * (parts.total - parts.temperature), rel=1e-6)
 
 
+def test_errors_are_known_also_where_their_parts_are_not() -> None:
+    """Minima that walk at random: (epsilon^2 s^2 + q)/(1 - (1 - epsilon)^2), and steps are stable below 2. Averages: by the stationary law."""
+    walk = shipped("equal_walk")
+    row, e = of(tracker.advise(walk), "best-step"), walk.samplers[0].epsilon
+    assert row["error"]["basis"] == "exact"
+    assert row["error"]["value"] == pytest.approx((e**2 + walk.drift.covariance) / (1 - (1 - e) ** 2), rel=1e-12)
+    assert row["stable_below"] == {"value": pytest.approx(2.0, rel=1e-12), "basis": "exact"}
+    averaged = of(tracker.advise(shipped("ladder"), "averaged"), "averaged")["error"]
+    assert averaged["basis"] == "exact"
+    assert averaged["value"] == float(limits.stationary(shipped("ladder"), "averaged").mean_square_error)
+    moved = of(tracker.advise(shipped("drift")), "skewed")  # a schedule: each mode has the curvatures 2 and 1, s = 1
+    assert moved["stable_below"] == {"value": pytest.approx(0.75), "basis": "asymptotic"}
+    assert moved["error"]["basis"] == "not known"
+
+
 def test_nothing_is_said_for_kinds_that_did_not_declare_it() -> None:
     modes = bowls().modes
     one = {"epsilon": 0.05, "beta": 10.0}

@@ -63,6 +63,12 @@ class Theory:
         """What the error of a sampler is made of."""
         return self._ask(("split", name), self._moments, lambda: limits.error_split(self.scenario, name))
 
+    def error(self, name: str) -> float:
+        """The stationary mean square error."""
+        return self._ask(
+            ("error", name), self._moments, lambda: float(limits.stationary(self.scenario, name).mean_square_error)
+        )
+
     def at_beta(self, name: str, beta: float | None = None) -> Any:
         """What temperature costs."""
         world = self.scenario if beta is None else self.with_beta(name, beta)
