@@ -52,3 +52,25 @@ def test_four_seasons_want_four_forecasts() -> None:
     loss = np.array([[np.log1p(np.exp(-sign[own] * (x[own] @ w))).mean() for w in best] for own in days])
     wanted = [[0.475, 0.546, 0.761, 0.595], [1.140, 0.399, 0.530, 0.506], [2.569, 0.325, 0.276, 0.331], [0.967, 0.510, 0.501, 0.453]]  # fmt: skip
     np.testing.assert_allclose(loss, wanted, rtol=0.05)
+
+
+def test_the_order_of_the_forecasts_does_not_hang_on_two_impossible_pressures() -> None:
+    """Predict, then learn, by loops; the losses that rain.md tells."""
+    scenario = shipped("rain_in_order")
+    columns, _ = rain()
+    given = np.array([columns[name] for name in scenario.modes[0].features], dtype=float).T
+    pressure = scenario.modes[0].features.index("sea_level_pressure")
+    assert np.flatnonzero(np.abs(given[:, pressure]) > 1.0).tolist() == [3595, 3596]
+    mended = given.copy()
+    mended[3595:3597, pressure] = given[3594, pressure]
+    sign = 2.0 * np.array(columns["rain"], dtype=float) - 1.0
+    steps = [one.epsilon for one in scenario.samplers]
+    assert steps == [0.03, 1e-3, 0.3]
+    for data, told in ((given, [0.466, 0.544, 0.536]), (mended, [0.458, 0.534, 0.534])):
+        x = np.column_stack([(data - data.mean(axis=0)) / data.std(axis=0), np.ones(len(data))])
+        theta, lost, epsilon = np.zeros((3, 9)), np.zeros(3), np.array(steps)[:, None]
+        for row, s in zip(x, sign, strict=True):
+            margin = s * (theta @ row)
+            lost += np.log1p(np.exp(-margin))
+            theta -= epsilon * (theta / 100.0 - (s / (1.0 + np.exp(margin)))[:, None] * row)
+        np.testing.assert_allclose(lost / len(x), told, atol=5.1e-4)

@@ -144,6 +144,28 @@ def test_orders_that_differ_and_modes_without_rows_are_refused(folder: Path) -> 
         scenario.replace(modes=modes)
 
 
-def test_the_page_shows_forecasts(folder: Path, tmp_path: Path) -> None:
-    tracker.run(world(folder)).report(tmp_path / "page.html")
-    assert "How well are the next rows foretold?" in (tmp_path / "page.html").read_text()
+def test_the_page_shows_forecasts_and_where_the_mode_turned(folder: Path, tmp_path: Path) -> None:
+    run = tracker.run(world(folder))
+    run.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "How well are the next rows foretold?" in page
+    assert "3 scheduled switches" in page
+    (ax,) = run.plot.forecasts().axes
+    assert [(band.get_x(), band.get_x() + band.get_width()) for band in ax.patches] == [(0, 30), (30, 60), (60, 90), (90, 120)]  # fmt: skip
+
+
+def test_where_the_mode_turns_often_the_last_turns_are_drawn_once_more(folder: Path, tmp_path: Path) -> None:
+    """A row whose forecast was far off does not set the scale of all others."""
+    head, *rows = (folder / "d.csv").read_text().splitlines()
+    kept = [row.split(",")[:3] for row in rows]
+    seasons = ["dry" if (k // 4) % 2 == 0 else "wet" for k in range(N)]
+    kept[60], kept[61] = ["0", "400", "1"], ["0", "400", "0"]
+    (tmp_path / "d.csv").write_text("\n".join([head, *(",".join([*row, s]) for row, s in zip(kept, seasons, strict=True))]))  # fmt: skip
+    run = tracker.run(world(tmp_path).set("samplers.*.epsilon", 0.3))
+    whole, close = run.plot.forecasts().axes
+    assert [band.get_x() for band in close.patches] == list(range(N - 12 * 4, N, 4))
+    assert not whole.patches
+    highest = max(float(line.get_ydata().max()) for line in whole.lines)
+    assert highest > 2.0 * whole.get_ylim()[1]
+    total = run.arrays["prequential"][0, 0]
+    np.testing.assert_allclose(whole.lines[0].get_ydata(), np.diff(total[::2]) / 2)

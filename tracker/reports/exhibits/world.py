@@ -115,7 +115,7 @@ def _caption(view: View) -> str:
         stays = list(dict.fromkeys(whole(one["expected"]) for one in dwell))
         parts.append(f"a stay in a mode lasts {listed(stays[:3])} steps on average")
     elif view.scenario.schedule is not None:
-        parts.append(f"{whole(len(view.scenario.schedule.switches) - 1)} scheduled switches")
+        parts.append(f"{whole(len(view.scenario.switches) - 1)} scheduled switches")
     if (law := view.run.summary["chain"]["stationary"]) and 1 < len(law) <= 4:
         shares = [f"{name} {100 * share:.0f} %" for name, share in zip(view.mode_names, law, strict=True)]
         parts.append(f"in the long run {', '.join(shares)}")
