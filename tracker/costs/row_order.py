@@ -14,15 +14,18 @@ place among those.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from tracker.compiled import helper
+from tracker.costs.base import observation_size, observe, period, stored_observations
+from tracker.costs.facts import common_fields
+from tracker.costs.foretold import predicts
 from tracker.streams import draw_index
 
 if TYPE_CHECKING:
-    from tracker.array_types import Integers, Words
+    from tracker.array_types import Array, Integers, Words
 
 Rows = Literal["random", "in-order", "shuffle"]
 RANDOM, IN_ORDER, SHUFFLE = range(3)
@@ -80,3 +83,41 @@ def row_of_step(order: RowOrder, n: int, k: int, stream: Words) -> int:
 def row_order(rows: Rows, place: Integers | None = None) -> RowOrder:
     """Return the order that the key ``rows`` means."""
     return RowOrder(KINDS[rows], np.zeros(0, dtype=np.int64) if place is None else place)
+
+
+# --- what a family with the fields ``rows`` and ``order`` is shown: the index of a row a step
+
+
+def shows_rows(family: type) -> None:
+    """Let a step of ``family`` see the index of one of its ``rows`` (n, N), in its ``order``."""
+    observation_size.register(family)(_one_index)
+    observe.register(family)(_observe)
+    period.register(family)(_period)
+    predicts.register(family)(_predicts)
+    stored_observations.register(family)(_indices)
+    common_fields.register(family)(_common_fields)
+
+
+def _one_index(cost: Any) -> int:
+    return 1
+
+
+def _observe(cost: Any, k: int, count: int, stream: Words, out: Array) -> None:
+    for i in range(count):
+        out[i, 0] = row_of_step(cost.order, cost.rows.shape[0], k + i, stream)
+
+
+def _period(cost: Any) -> int:
+    return max(cost.rows.shape[0], cost.order.place.size) if cost.order.how == IN_ORDER else 1
+
+
+def _predicts(cost: Any) -> bool:
+    return cost.order.how != RANDOM
+
+
+def _indices(cost: Any) -> Array:
+    return np.arange(float(cost.rows.shape[0]))[:, np.newaxis]
+
+
+def _common_fields(cost: Any) -> tuple[str, ...]:
+    return ("rows",) if cost.order.place.size == 0 else ()

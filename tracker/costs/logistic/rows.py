@@ -26,19 +26,14 @@ from tracker.costs.base import (
     gradient,
     hessian,
     known_minimisers,
-    observation_size,
-    observe,
-    period,
-    stored_observations,
     value,
 )
-from tracker.costs.facts import common_fields
-from tracker.costs.foretold import forecast_loss, predicts
+from tracker.costs.foretold import forecast_loss
 from tracker.costs.minimise.descent import value_and_gradient
-from tracker.costs.row_order import IN_ORDER, RANDOM, RowOrder, row_of_step
+from tracker.costs.row_order import RowOrder, shows_rows
 
 if TYPE_CHECKING:
-    from tracker.array_types import Array, Words
+    from tracker.array_types import Array
 
 CLASSES = 2
 NEWTON_STEPS, HALVINGS = 100, 60
@@ -110,25 +105,7 @@ def _hessian(cost: Logistic, theta: Array, z: Array, out: Array) -> None:
         out[d, d] += cost.precision
 
 
-@observation_size.register(Logistic)
-def _one_index(cost: Logistic) -> int:
-    return 1
-
-
-@observe.register(Logistic)
-def _observe(cost: Logistic, k: int, count: int, stream: Words, out: Array) -> None:
-    for i in range(count):
-        out[i, 0] = row_of_step(cost.order, cost.labels.size, k + i, stream)
-
-
-@period.register(Logistic)
-def _period(cost: Logistic) -> int:
-    return max(cost.labels.size, cost.order.place.size) if cost.order.how == IN_ORDER else 1
-
-
-@predicts.register(Logistic)
-def _predicts(cost: Logistic) -> bool:
-    return cost.order.how != RANDOM
+shows_rows(Logistic)
 
 
 @forecast_loss.register(Logistic)
@@ -158,11 +135,6 @@ def _classes(cost: Logistic) -> int:
     return CLASSES
 
 
-@common_fields.register(Logistic)
-def _common_fields(cost: Logistic) -> tuple[str, ...]:
-    return ("rows",) if cost.order.place.size == 0 else ()
-
-
 @expected_gradient.register(Logistic)
 def _expected_gradient(cost: Logistic, theta: Array, out: Array) -> None:
     rows, share = cost.rows, cost.horizon / cost.labels.size
@@ -172,11 +144,6 @@ def _expected_gradient(cost: Logistic, theta: Array, out: Array) -> None:
         pull = share * cost.labels[i] * _doubt(_margin(rows, cost.labels, i, theta))
         for d in range(theta.size):
             out[d] -= pull * rows[i, d]
-
-
-@stored_observations.register(Logistic)
-def _rows(cost: Logistic) -> Array:
-    return np.arange(float(cost.labels.size))[:, np.newaxis]
 
 
 @known_minimisers.register(Logistic)

@@ -19,20 +19,16 @@ from tracker.costs.base import (
     gradient,
     hessian,
     known_minimisers,
-    observation_size,
-    observe,
-    period,
-    stored_observations,
     value,
 )
-from tracker.costs.facts import common_fields, constant_curvature
-from tracker.costs.foretold import forecast_loss, predicts
+from tracker.costs.facts import constant_curvature
+from tracker.costs.foretold import forecast_loss
 from tracker.costs.regression.gaussian_regressors import pull_to_zero
 from tracker.costs.regression.losses import AbsoluteLoss, HuberLoss, SquaredLoss, loss, loss_curvature, loss_slope
-from tracker.costs.row_order import IN_ORDER, RANDOM, RowOrder, row_of_step
+from tracker.costs.row_order import RowOrder, shows_rows
 
 if TYPE_CHECKING:
-    from tracker.array_types import Array, Words
+    from tracker.array_types import Array
 
 NEWTON_STEPS, HALVINGS = 200, 60
 NARROWEST = 1e-10  # threshold of Huber's loss, relative to the residuals, that stands for the absolute loss
@@ -102,40 +98,12 @@ for _smooth in (SquaredStored, HuberStored):
     hessian.register(_smooth)(_hessian)
 
 
-@observation_size.register(StoredRegression)
-def _one_index(cost: StoredRegression) -> int:
-    return 1
-
-
-@observe.register(StoredRegression)
-def _observe(cost: StoredRegression, k: int, count: int, stream: Words, out: Array) -> None:
-    for i in range(count):
-        out[i, 0] = row_of_step(cost.order, cost.response.size, k + i, stream)
-
-
-@period.register(StoredRegression)
-def _period(cost: StoredRegression) -> int:
-    return max(cost.response.size, cost.order.place.size) if cost.order.how == IN_ORDER else 1
-
-
-@predicts.register(StoredRegression)
-def _predicts(cost: StoredRegression) -> bool:
-    return cost.order.how != RANDOM
+shows_rows(StoredRegression)
 
 
 @forecast_loss.register(StoredRegression)
 def _forecast_loss(cost: StoredRegression, theta: Array, z: Array) -> float:
     return loss(cost, _residual(cost, int(z[0]), theta))
-
-
-@stored_observations.register(StoredRegression)
-def _indices(cost: StoredRegression) -> Array:
-    return np.arange(float(cost.response.size))[:, np.newaxis]
-
-
-@common_fields.register(StoredRegression)
-def _common_fields(cost: StoredRegression) -> tuple[str, ...]:
-    return ("rows",) if cost.order.place.size == 0 else ()
 
 
 @expected.register(StoredRegression)
