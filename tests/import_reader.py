@@ -69,7 +69,10 @@ def asked_for(
         for name, line, _, _ in imports(tree)
         if within(name, f"tracker.{room}") and name.split(".")[2:3] and name.split(".")[2] not in others
     ]
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            found += [f"{node.lineno}: {node.value!r}" for name in names if f'"{name}"' in node.value]
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in names:
             if node.value.lower() not in words or _is_compared(tree, node):
                 found.append(f"{node.lineno}: {node.value!r}")

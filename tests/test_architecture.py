@@ -383,6 +383,7 @@ def test_nobody_asks_for_a_family_or_a_kind(room: str) -> None:
         ("samplers", 'if keys.kind == "hessian": pass'),
         ("samplers", 'if keys.kind in ("langevin", "accelerated"): pass'),
         ("samplers", 'table = {"kind": "accelerated"}'),
+        ("samplers", """advice = 'use kind = "hessian"'"""),
     ],
 )
 def test_a_question_for_a_family_or_a_kind_is_seen(room: str, line: str) -> None:
@@ -396,6 +397,7 @@ def test_a_question_for_a_family_or_a_kind_is_seen(room: str, line: str) -> None
         ("costs", "from tracker.costs.base import value\nfrom tracker.costs import COSTS"),
         ("samplers", "from tracker.samplers.base import step\nfrom tracker.samplers.state import Recorded"),
         ("samplers", 'evaluations = {"gradient": 0, "cost": 0, "hessian": 0}'),
+        ("samplers", """def f():\n    'An example: kind = "hessian".'"""),
     ],
 )
 def test_what_is_said_of_any_of_them_is_no_question(room: str, line: str) -> None:

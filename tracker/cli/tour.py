@@ -56,7 +56,7 @@ STOPS = (
     ),
 )
 NEXT = """Where to go on:
-  tracker new my-world --like quadratic    a world of your own (--like: quadratic, polynomial, formula, regression, logistic, ...)
+  tracker new my-world --like FAMILY       a world of your own; tracker list names the families of costs
   tracker limit tour.toml                  does the sampler converge to its diffusion?
   tracker sweep FILE                       many values of a number at once
   tracker --help                           everything else"""

@@ -85,7 +85,7 @@ def quadratic_limits(ladder: Ladder) -> tuple[Three, Array]:
 def density_limits(
     ladder: Ladder, tell: Callable[[str], None], known: Array | None = None, work: float = MOST_PRODUCTS
 ) -> Others:
-    """The three limits of other costs, N = 1, 2; the averaged one for polynomials in the same variables.
+    """The three limits of other costs, N = 1, 2; the averaged one where the family writes down the average.
 
     Where the switched one is ``known`` already, the others are only looked at from afar: a tenth of the resolution will do.
     """
@@ -95,7 +95,7 @@ def density_limits(
 
     def values(changed: Scenario | None, which: str) -> Array | None:
         if changed is None:
-            why_not[which] = "the average of these costs is no polynomial in the same variables"
+            why_not[which] = "no family of costs writes down the average of these"
             return None
         tell(f"computing the {which} limit")
         try:

@@ -61,7 +61,9 @@ def wander(scenario: Scenario, sampler: str) -> Wander:
     array([0.450833])
     """
     if not sampler_keys(scenario, sampler).tangent:
-        raise OutOfScope("only a sampler whose S follows g'D wanders so", 'use kind = "hessian"', sampler)
+        raise OutOfScope(
+            "only a sampler whose S follows g'D wanders so", "use one that carries D = d theta / d S", sampler
+        )
     problem = read_quadratic(scenario, sampler, of="limit", at_given_skew=True)
     if problem.X > 1:
         raise OutOfScope(f"S wanders in one world, and there are {problem.X} modes: there it may learn", "", sampler)

@@ -54,8 +54,7 @@ def draw_problems(scenario: Scenario, count: int, seed: int = 0) -> list[DataSet
         drawn = keys.draw_from_prior(rng)
         if drawn is None:
             raise ValueError(
-                f'modes[0] "{keys.name}": calibration needs a prior and stored data (a mixture with data = "sweep", "shuffle" or '
-                f'"full"), and this {keys.cost} has none'
+                f'modes[0] "{keys.name}": calibration needs a prior and stored data that can be drawn from it, and this {keys.cost} has none'
             )
         truth, mode = drawn
         found.append(DataSet(truth, mode.build()))
