@@ -141,9 +141,9 @@ def any_skew_section() -> Section:
     size = abs(float(best.skew[1, 0]))
     text = (
         (
-            "The paper says that any skew matrix helps. In one world that stands still no S changes the stationary law of the diffusion, and a larger one mixes faster until discretisation takes it back. In a world "
+            "The paper says that any skew matrix helps. In one world that stands still no S changes the stationary law of the diffusion, none mixes slower, and a good one faster, until discretisation takes it back. In a world "
             f"that switches this fails: with curvatures diag(10, 1) and diag(1, 10) (scenarios/skew_instability.toml) second moments of the limit grow at the rate {number(rates[1])} at s = 4 (at s = 2: "
-            f"{number(rates[0])}), at every step size, though each mode is stable for every s; the sampler there is stable up to s = {number(found.largest_skew, 4)}, and the best S of all is "
+            f"{number(rates[0])}), at every step size while alpha/epsilon stays 10, though each mode is stable for every s; the sampler there is stable up to s = {number(found.largest_skew, 4)}, and the best S of all is "
             f"{'S = 0' if size < 1e-6 else f's = {number(size)}'}. Exact, by limits.stability and limits.best_skew. How far Algorithms 1-3 end from the best S is in learned_skew.md."
         ),
     )
