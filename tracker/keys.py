@@ -27,8 +27,8 @@ class Keys(BaseModel):
 
     @classmethod
     def key_names(cls) -> list[str]:
-        """Return the keys that the table may have."""
-        return list(cls.model_fields)
+        """Return the keys that the table may have, as a file spells them."""
+        return [field.alias or name for name, field in cls.model_fields.items()]
 
 
 FROM_A_FILE = {"file": True}  # context of a validation: every key that is required must be there

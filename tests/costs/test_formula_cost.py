@@ -216,11 +216,22 @@ def test_leaving_the_domain_marks_the_trial_with_the_step() -> None:
     assert interpreted(cool).summary["samplers"][0]["diverged"] == 0  # control
 
 
-@pytest.mark.parametrize("formula", ["a", "a^3", "-exp(a)", "log(a)", "1/a"])
+@pytest.mark.parametrize(
+    "formula", ["a", "a^3", "-exp(a)", "log(a)", "1/a", "exp(-a)", "tanh(a)", "exp(-a^2)", "log(1 + exp(a)) - 2"]
+)
 def test_a_formula_without_a_minimum_is_said_to_have_none(formula: str) -> None:
     with pytest.raises(tracker.ScenarioError) as caught:
         world(formula).minimisers  # noqa: B018
     assert "has no minim" in str(caught.value) or "not finite" in str(caught.value)
+
+
+@pytest.mark.parametrize("formula", ["max(a, 0)", "max(abs(a), 1)", "a^4", "cosh(a) + cos(a)", "0*a"])
+def test_a_minimum_that_is_flat_is_one(formula: str) -> None:
+    """Control: what does not fall on and on has been found."""
+    scenario = world(formula)
+    cost = scenario.modes[0].build()
+    lowest = min(base.expected(cost, np.array([a])) for a in np.linspace(-20, 20, 401))
+    assert base.expected(cost, scenario.minimisers[0][0]) == pytest.approx(lowest, abs=1e-8)
 
 
 @pytest.mark.parametrize("formula", ["log(abs(a))", "-1/a^2"])

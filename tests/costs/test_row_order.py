@@ -125,6 +125,7 @@ def test_random_rows_foretell_nothing_and_shuffled_ones_do(folder: Path) -> None
         ({"steps": N + 1}, f"steps: {N + 1} is more than the {N} rows of d.csv"),
         ({"schedule": {"from": "month"}}, 'column "season": "dry" is not a number'),
         ({"schedule": {}}, "schedule"),
+        ({"schedule": {"form": "season"}}, 'schedule.form: unknown key, with "season"; did you mean from?'),
         ({"schedule": {"from": "season", "switches": [[0, "dry"]]}}, "either switches or from"),
         ({"interventions": [{"at": 3, "kind": "switch", "to": "wet"}]}, "a forced switch has no meaning"),
     ],
@@ -133,6 +134,13 @@ def test_what_a_column_cannot_say_is_refused(folder: Path, changes: dict[str, An
     with pytest.raises(tracker.ScenarioError) as refused:
         world(folder, **changes)
     assert told in str(refused.value)
+
+
+def test_the_column_can_be_set(folder: Path) -> None:
+    scenario = world(folder)
+    assert scenario.set("schedule.from", "season").switches == scenario.switches
+    with pytest.raises(tracker.ScenarioError, match=r"did you mean schedule\.from\?"):
+        scenario.set("schedule.form", "season")
 
 
 def test_orders_that_differ_and_modes_without_rows_are_refused(folder: Path) -> None:

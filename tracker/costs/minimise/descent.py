@@ -24,6 +24,7 @@ LOWER, LESS_STEEP = 1e-4, 0.9  # shares of the slope: how far a step must go dow
 ROUNDINGS = 4.0  # a rise of this many jumps from one number to the next is none
 ROUNDING = 1e-15  # times 1 + |cost|: no descent below this can be seen
 SHARES_OF_A_SEGMENT = (0.5, 0.276393, 0.881966, 0.098301)  # shares of a segment at which a rise is looked for
+OUTWARDS = 2.0 ** np.arange(14)  # in units of the search scale: how far out it is looked whether a cost still falls
 WIDEST_SCALE = 100.0  # times 1 + |theta|: a search scale beyond it says nothing of the cost close to theta
 
 
@@ -138,6 +139,26 @@ def same_well(cost: Any, one: Descent, other: Descent) -> bool:
         if not rise <= allowed:
             return False
     return True
+
+
+def falls_on(cost: Any, end: Descent, scale: Array) -> Array | None:
+    """Return a point far out to which the cost falls on from ``end``, as exp(-x) does, though too little for a descent; else None.
+
+    It is looked along directions without curvature. A valley is as low on both sides, and a minimum has none lower beside it.
+    """
+    H = expected_hessian(cost, end.point, scale) * np.outer(scale, scale)
+    if not np.isfinite(H).all():
+        return None
+    curvatures, directions = np.linalg.eigh(H)
+    small = EQUAL_COSTS * (1.0 + abs(end.value))
+    unused = np.empty(end.point.size)
+    for direction in directions.T[curvatures <= max(small, FLAT_CURVATURE * np.abs(curvatures).max())]:
+        out, back = (np.array([value_and_gradient(cost, end.point + sign * t * scale * direction, unused) for t in OUTWARDS]) for sign in (1.0, -1.0))  # fmt: skip
+        for one, other, sign in ((out, back, 1.0), (back, out, -1.0)):
+            falls = bool((np.diff(one, prepend=end.value) <= 0.0).all()) and one[-1] < end.value
+            if falls and not (other <= end.value + small).all():
+                return np.asarray(end.point + sign * OUTWARDS[-1] * scale * direction)
+    return None
 
 
 def rounding(cost: Any, end: Descent) -> float:

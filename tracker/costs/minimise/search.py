@@ -29,6 +29,7 @@ from tracker.costs.minimise.descent import (
     Descent,
     descend,
     expected_hessian,
+    falls_on,
     polish,
     rounding,
     same_well,
@@ -116,6 +117,7 @@ def _search(cost: Any, start: Array, tolerance: float) -> Minimisers:
         ends = _distinct(cost, _within(met, WORTH_POLISHING + tolerance), scale, COARSE)
         ends = sorted((polish(cost, end, scale) for end in ends), key=lambda e: e.value)
         _refuse_if_unsettled(ends[0], scale)
+        _refuse_if_falling_on(cost, ends[0], scale)
         points = np.array([end.point for end in _distinct(cost, _within(ends, tolerance), scale, SAME)])
     places = sorted(wells.places, key=lambda e: e.value)
     return Minimisers(
@@ -238,6 +240,14 @@ def _refuse_if_unsettled(lowest: Descent, scale: Array) -> None:
         raise ValueError(
             f"the cost has no minimiser within reach: at {_show(lowest.point)} it is {lowest.value:.6g}, "
             f"and Newton's next step is {_show(-lowest.step)}"
+        )
+
+
+def _refuse_if_falling_on(cost: Any, lowest: Descent, scale: Array) -> None:
+    if not from_outside(cost) and (far := falls_on(cost, lowest, scale)) is not None:
+        where = f"{lowest.value:.6g} at {_show(lowest.point)}"
+        raise ValueError(
+            f"the cost has no minimum: it is {where} and falls on towards {_show(far)}; a term that grows would end that"
         )
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from tracker.array_types import Array
+    from tracker.array_types import Array, Integers
     from tracker.metrics.averages import Curve
     from tracker.reports.run_view import View
 
@@ -57,7 +57,7 @@ def _edges(first: int, last: int) -> Array:
     return np.unique(np.linspace(first, last, min(MOST_STRETCHES, last - first) + 1).astype(int))
 
 
-def _turns(view: View) -> Array:
+def _turns(view: View) -> Integers:
     """Return the records from which on another mode holds, in the first trial."""
     return np.flatnonzero(np.diff(view.arrays["mode"][0]) != 0) + 1
 
