@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ ROUNDING = 1e-12
 SMALLEST, LARGEST = 1e-4, 1e7  # of numbers that are written without a power of ten
 DIGITS_OF_AN_ERROR = 2
 MOST_PLACES = 6  # after the point
+_POWER = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?e[+-]?\d+(?!\w)")
 MOST_NAMES = 4  # in a sentence; more become a count
 SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
@@ -73,6 +75,11 @@ def plus_minus(mean: float | None, error: float | None) -> str:
         return f"{number(mean, 4)} ± {number(error, DIGITS_OF_AN_ERROR)}"
     shown = [round(value, places) for value in (mean, error)]
     return " ± ".join(_signed(f"{value:,.{max(0, places)}f}") for value in shown)
+
+
+def in_words(text: str) -> str:
+    """Return a message of another room with its powers of ten written as everywhere: 6.15e-08 as 6.15 × 10⁻⁸."""
+    return _POWER.sub(lambda found: number(float(found[0])), text)
 
 
 def percent(share: float | None) -> str:

@@ -11,6 +11,7 @@ from test_sweep_page import answer, box, swept
 from worlds import SCENARIOS, bowls
 
 import tracker
+from tracker.formatting import in_words
 from tracker.metrics.table import METRICS, leading_metric
 from tracker.reports.exhibits import densities, diagnostics, one_trial, switches, time_in_target
 from tracker.reports.metrics_disagree import second_opinion
@@ -184,3 +185,46 @@ def test_an_outage_is_drawn_and_told() -> None:
     assert (box.x0, box.x1) == (20, 35)
     assert "Hatched: an outage" in drawn.caption  # type: ignore[union-attr]
     assert "Hatched" not in plain.caption  # type: ignore[union-attr]
+
+
+def test_costs_above_that_of_standing_still_are_not_called_level(stuck: View) -> None:
+    """One sampler is level with standing still and the other far above it: none beats it, and "not told from it" were false."""
+    costs = stuck.values("excess_cost").copy()
+    still = costs[:, stuck.index("frozen")]
+    costs[:, stuck.index("stuck")] = still * np.linspace(0.8, 1.25, len(still))
+    costs[:, stuck.index("quick")] = 3.0 * still
+
+    class Planted:
+        alive, names = stuck.alive, stuck.names
+        index = staticmethod(stuck.index)
+        values = staticmethod(lambda _: costs)
+
+    assert second_opinion(Planted, "quick") == "By cost none is shown to beat standing still."  # type: ignore[arg-type]
+
+
+def test_one_sampler_that_strays_does_not_flatten_the_others() -> None:
+    """Records of one sampler are blown up: the frame of the densities and the dots of the landscape stay as they are."""
+    run = interpreted(bowls(trials=6, steps=400, samplers=[*STUCK, {**STUCK[1], "name": "other"}], start=[1.0]))
+    n = View(run).index("other")
+
+    def blown_up(factor: float) -> View:
+        arrays = {key: np.array(run.arrays[key]) for key in ("theta", "error", "by_mode")}
+        arrays["theta"][:, n] *= factor
+        arrays["error"][:, n] *= factor
+        arrays["by_mode"][:, n, :, View(run).measured.columns.index("error")] *= factor
+        return View(tracker.Run(run.scenario, run.summary, {**run.arrays, **arrays}, run.problem))
+
+    plain, wild = blown_up(1.0), blown_up(1000.0)
+    assert wild.plane.limits == pytest.approx(plain.plane.limits, rel=0.5)
+    shown = {one: np.zeros(3) for one in ("plain", "wild")}
+    for word, view in (("plain", plain), ("wild", wild)):
+        found = {(name, x): densities.samples(view, name, x) for name in view.names for x in range(2)}
+        shown[word] = np.array(densities._limits(view, [], found))
+    assert np.ptp(shown["wild"]) < 3.0 * np.ptp(shown["plain"])
+
+
+def test_a_message_has_its_powers_of_ten_written_as_everywhere() -> None:
+    assert (
+        in_words("still falls at epsilon = 6.15e-08, for lms-1e-3")
+        == "still falls at epsilon = 6.15 × 10⁻⁸, for lms-1e-3"
+    )

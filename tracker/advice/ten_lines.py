@@ -104,7 +104,7 @@ def _matrix(S: list[list[float]]) -> str:
 def _trials(row: Row) -> str:
     trials, seconds = row["trials_needed"], row["seconds"]
     if trials["value"] is None:
-        return "not known: no finished run of this scenario"
+        return "not known: it takes a finished run with another sampler"
     time = "" if seconds["value"] is None else f", {number(seconds['value'], 2)} s of one core"
     return f"{trials['value']}{time}{_basis(trials)}"
 

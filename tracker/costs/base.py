@@ -110,6 +110,18 @@ def correct(cost: Any, theta: Array) -> float:
 
 
 @generic_with_default
+def expected_of_each(cost: Any, thetas: Array) -> Array:
+    """Return ``expected`` for each of ``thetas`` (n, N), shape (n,): a cost with many rows does it at once (interpreted only)."""
+    return np.array([expected(cost, theta) for theta in thetas])
+
+
+@generic_with_default
+def right_shares(cost: Any, thetas: Array) -> Array:
+    """Return ``correct`` for each of ``thetas`` (n, N), shape (n,), at once; empty where a cost does not tell (interpreted only)."""
+    return np.empty(0)
+
+
+@generic_with_default
 def classes(cost: Any) -> int:
     """Return how many different labels ``correct`` looks at; 0 where the cost classifies nothing (interpreted only)."""
     return 0

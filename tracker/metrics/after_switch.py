@@ -93,23 +93,20 @@ def compare_waits(
         parts = (counts[..., :modes, :, :], counts[..., modes:, :, :])
         return np.stack([price[n] * mixed_mean(part, edges, horizon) for n, part in enumerate(parts)], axis=-1)
 
-    def logarithm(counts: Array) -> Array:
-        logs = np.log(means(counts))  # a wait lasts a step at least
-        return np.asarray(logs[..., 0] - logs[..., 1])
+    def both_scales(counts: Array) -> Array:
+        found = means(counts)
+        logs = np.log(found)  # a wait lasts a step at least
+        return np.stack([logs[..., 0] - logs[..., 1], found[..., 0] - found[..., 1]], axis=-1)
 
-    def gap(counts: Array) -> Array:
-        return np.asarray(-np.diff(means(counts), axis=-1)[..., 0])
-
-    times, by = (_jackknife(function, both, wins, trials, confidence) for function in (logarithm, gap))
+    estimates, values = both_scales(both.sum(axis=0)), _pseudo_values(both_scales, both)
+    times, by = (_jackknife(float(estimates[n]), values[:, n], wins, trials, confidence) for n in range(2))
     with np.errstate(over="ignore"):
         estimate, low, high = (float(np.exp(end)) for end in times[:3])
     return Comparison(Paired(estimate, low, high, wins, trials), by)
 
 
-def _jackknife(statistic: Callable[[Array], Array], groups: Array, wins: int, trials: int, confidence: float) -> Paired:
-    """Return the statistic of all trials with Student's interval over its pseudo-values."""
-    estimate = float(statistic(groups.sum(axis=0)))
-    values = _pseudo_values(statistic, groups)
+def _jackknife(estimate: float, values: Array, wins: int, trials: int, confidence: float) -> Paired:
+    """Return an estimate from all trials with Student's interval over its pseudo-values."""
     stderr = values.std(ddof=1) / np.sqrt(values.size) if values.size > 1 else np.nan
     reach = float(half_width(stderr, values.size, confidence))
     return Paired(estimate, estimate - reach, estimate + reach, wins, trials)

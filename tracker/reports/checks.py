@@ -8,7 +8,7 @@ import numpy as np
 
 from tracker.formatting import counted, few, number, percent, sentence, who, whole
 from tracker.reports.exhibit import Answer
-from tracker.reports.exhibits.diagnostics import recomputed_difference
+from tracker.reports.exhibits.diagnostics import recomputed_difference, samplers_that_record
 from tracker.reports.exhibits.dwells import suspicions, visits_of
 from tracker.reports.exhibits.skew_path import at_bounds, samplers_that_move_skew
 from tracker.scenario.step_warnings import aliased_records, doubtful_targets
@@ -163,16 +163,22 @@ def _gradient_noise(view: View, health: dict[str, Health]) -> Check:
     finite = {name: h.any_noise for name, h in health.items() if np.isfinite(h.any_noise)}
     hot = [name for name, ratio in finite.items() if ratio > NOISE_WORTH_A_WORD]
     most = max(finite.values(), default=0.0)
-    warnings: tuple[str, ...] = ()
-    if hot:
-        runs = "runs" if len(hot) == 1 else "run"
-        warnings = (
-            f"{_who(view, hot)} {runs} hotter than beta: gradient noise adds up to {number(most, 2)} times the injected noise.",
+    moving = set(samplers_that_record(view, "sigma"))  # these left the temperature of the file behind
+    warnings = []
+    if warm := [name for name in hot if name not in moving]:
+        runs, times = "runs" if len(warm) == 1 else "run", number(max(finite[name] for name in warm), 2)
+        warnings.append(
+            f"{_who(view, warm)} {runs} hotter than beta: gradient noise adds up to {times} times the injected noise."
+        )
+    if own := [name for name in hot if name in moving]:
+        times, they = number(max(finite[name] for name in own), 2), "it injects" if len(own) == 1 else "they inject"
+        warnings.append(
+            f"{_who(view, own)}: at the end, gradient noise is up to {times} times the noise that {they}; sigma alone is not the temperature."
         )
     seen = f"gradient noise at most {percent(most)} of the injected" if most > 0.0 else "no gradient noise"
     if not finite:
         seen = "no noise is injected"
-    return Check("gradient noise", seen, warnings)
+    return Check("gradient noise", seen, tuple(warnings))
 
 
 def _steps(view: View, health: dict[str, Health]) -> Check:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.costs.base import expected
+from tracker.costs.base import expected_of_each
 from tracker.scenario.builders import distance_coordinates
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Plane:
         points = grid @ self.axes + base
         flat = np.ascontiguousarray(points.reshape(-1, points.shape[-1]))
         with np.errstate(over="ignore", invalid="ignore"):
-            cost = np.array([expected(mode.cost, point) for point in flat]) - mode.floor
+            cost = expected_of_each(mode.cost, flat) - mode.floor
         target = None
         if np.isfinite(mode.radius2) and mode.radius2 > 0.0:
             places = np.array([distance_coordinates(mode.cost, point) for point in flat])

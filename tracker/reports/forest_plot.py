@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tracker.formatting import number, percent
 from tracker.reports.figure_style import INK, MUTED, RULE
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tracker.reports.figure_style import Look
 
 WIDEST_RATIO_DRAWN = 50.0  # a ratio beyond this factor is drawn at the edge
+MANY_TRIALS = 1000  # of which the share that was won is told, not the count
 EDGE_OF_THE_REACH = 0.97  # of the logarithm of the reach: the edge at which such a ratio is drawn
 # up to each reach of the axis: the ratios whose labels have room beside each other
 RATIO_TICKS = (
@@ -39,7 +41,8 @@ class Row(NamedTuple):
 
 def paired_row(name: str, pair: Paired) -> Row:
     """Return the row of a paired comparison, with the share of trials that it won."""
-    return Row(name, pair.estimate, pair.low, pair.high, f"{pair.wins}/{pair.trials}")
+    wins = f"{pair.wins}/{pair.trials}" if pair.trials < MANY_TRIALS else percent(pair.wins / pair.trials)
+    return Row(name, pair.estimate, pair.low, pair.high, wins)
 
 
 def forest(
@@ -66,7 +69,7 @@ def forest(
                 side = 1.0 if marker == ">" else -1.0
                 words: dict[str, Any] = {"textcoords": "offset points", "va": "center", "color": MUTED}
                 place = (float(np.clip(row.estimate, least, most)), n)
-                ax.annotate(f"{row.estimate:.2g}", place, (-7 * side, 0), ha="right" if side > 0 else "left", **words)
+                ax.annotate(number(row.estimate, 2), place, (-7 * side, 0), ha="right" if side > 0 else "left", **words)
         if head:
             ax.text(1.01, n, row.note, color=INK, **right)
     if head:

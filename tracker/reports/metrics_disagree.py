@@ -36,5 +36,5 @@ def second_opinion(view: View, best: str) -> str:
         if cheaper(FROZEN, least):
             return "By cost standing still is best."
         if not any(cheaper(name, FROZEN) for name in view.alive):
-            return "By cost none is told from standing still."
+            return "By cost none is shown to beat standing still."
     return f"By cost {least} is best." if least != best and cheaper(least, best) else ""

@@ -29,6 +29,7 @@ from tracker.reports.exhibits import (
     one_trial,
     provenance,
     reconstruction,
+    right_answers,
     running_mean,
     skew_path,
     state_paths,
@@ -88,6 +89,7 @@ def toggles(view: View) -> list[Toggle]:
 def sections(view: View, health: dict[str, Health]) -> list[Section]:
     """Return the exhibits in their order."""
     drawn = {heading: [part.exhibit(view) for part in parts] for heading, parts in PARTS}
+    drawn["Did it track?"][:0] = right_answers.exhibits(view)
     drawn["Which sampler?"] += state_paths.exhibits(view)
     drawn["Can I trust it?"] = [diagnostics.exhibit(view, health)]
     own = own_steps(view)

@@ -10,7 +10,8 @@ from tracker.baseline_names import BASELINES, FROZEN, ORACLE
 from tracker.formatting import counted, digits_of_ratios, interval, listed, number
 from tracker.metrics.averages import CONFIDENCE, FEWEST_TRIALS, no_interval
 from tracker.metrics.estimates import paired_comparison, trial_waits
-from tracker.metrics.table import metrics_of
+from tracker.metrics.paired import ratio_of_means
+from tracker.metrics.table import leading_metric, metrics_of
 from tracker.reports.best_of_sweep import confidence_of_best
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.figure_style import MODES, figure, shorten
@@ -28,10 +29,11 @@ KEY, QUESTION = "comparison", "Which sampler is better, on the same trials?"
 
 
 class Quantity(NamedTuple):
-    """A metric of which less is better; a time may be counted in gradient evaluations."""
+    """A metric of which less is better; a time may be counted in gradient evaluations, of a share the rest is taken."""
 
     metric: Metric
     in_gradients: bool = False
+    rest: bool = False
 
     @property
     def is_time(self) -> bool:
@@ -41,13 +43,16 @@ class Quantity(NamedTuple):
     @property
     def title(self) -> str:
         """With the unit of a time."""
+        if self.rest:
+            return f"100 % − {self.metric.title}"
         unit = "gradient evaluations" if self.in_gradients else self.metric.unit
         return f"{self.metric.title}, in {unit}" if self.is_time else self.metric.title
 
 
 def quantities(view: View) -> list[Quantity]:
     """Return what is compared in this run; times also in gradient evaluations, where samplers take different numbers a step."""
-    found = []
+    leader = leading_metric(view.measured)
+    found = [Quantity(leader, rest=True)] if leader.unit == "share" and not leader.smaller_is_better else []
     for metric in metrics_of(view.measured):
         if not ("page" in metric.shown and metric.smaller_is_better):
             continue
@@ -109,6 +114,11 @@ def reference_of(view: View) -> str:
 
 def against(view: View, quantity: Quantity, reference: str, confidence: float = CONFIDENCE) -> dict[str, Paired]:
     """Return the ratio of the mean of each other sampler to that of the reference."""
+    if quantity.rest:
+        left = 1.0 - view.values(quantity.metric.key)
+        own = left[:, view.index(reference)]
+        others = [name for name in view.names if name != reference]
+        return {name: ratio_of_means(left[:, view.index(name)], own, confidence) for name in others}
     price = view.evaluations if quantity.in_gradients else np.ones(len(view.names))
 
     def contender(name: str) -> Contender:
@@ -128,7 +138,7 @@ def _caption(view: View, reference: str, others: list[str], compared: list[tuple
         if quantity.in_gradients or not (quantity.is_time or quantity == compared[0][0]):
             continue  # one error and the times are enough for a caption
         real = {name: found[name] for name in others if name not in BASELINES and found[name].estimate > 0}
-        if not real:
+        if not real or all(pair.low == pair.high == 1.0 for pair in real.values()):  # all waits were cut short
             continue
         best = min(real, key=lambda n: real[n].estimate)
         pair = against(view, quantity, reference, confidence_of_best([1 + len(real)]))[best]
@@ -167,7 +177,7 @@ def _about_gradients(view: View) -> str:
 
 
 def _how_sure(pair: Paired, choice: str) -> str:
-    wins = f"smaller in {pair.wins} of {counted(pair.trials, 'trial')}"
+    wins = f"smaller in {pair.wins:,} of {counted(pair.trials, 'trial')}"
     if not (np.isfinite(pair.low) and np.isfinite(pair.high)):
         return (
             f"{wins} (undecided: {no_interval(pair.trials) if pair.trials < FEWEST_TRIALS else 'no interval is known'})"

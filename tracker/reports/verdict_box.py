@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tracker.baseline_names import FROZEN, ORACLE
-from tracker.formatting import counted, few, listed, number, percent, percent_with_interval, plus_minus, sentence, who
+from tracker.formatting import (
+    counted,
+    few,
+    in_words,
+    listed,
+    number,
+    percent,
+    percent_with_interval,
+    plus_minus,
+    sentence,
+    who,
+)
 from tracker.metrics.averages import FEWEST_TRIALS, confidence_of_each, no_interval, over_trials
 from tracker.reports.best_of_sweep import confidence_of_best
 from tracker.reports.checks import checks, trust
@@ -35,7 +46,7 @@ THE_WORDS = (
 def verdict(view: View, health: dict[str, Health]) -> VerdictBox:
     """Return the three answers, the warnings and the checks."""
     made = checks(view, health)
-    warnings = tuple(warning for check in made for warning in check.warnings)
+    warnings = tuple(in_words(warning) for check in made for warning in check.warnings)
     return VerdictBox(warnings, (what_was_found(view), which_sampler(view), trust(made)), made)
 
 
@@ -110,7 +121,8 @@ def did_it_track(view: View) -> Answer:
     if mark == "no":
         facts, more = f"{best}, the best sampler, is not told from standing still.", (facts, *more)
     opinion = "" if view.no_distance else second_opinion(view, best)
-    return Answer(question, mark, f"{facts} {opinion}".rstrip(), tone, more, "landscape")
+    link = "right-answers" if view.score.share else "landscape"
+    return Answer(question, mark, f"{facts} {opinion}".rstrip(), tone, more, link)
 
 
 def which_sampler(view: View) -> Answer:

@@ -23,9 +23,11 @@ from tracker.costs.base import (
     correct,
     expected,
     expected_gradient,
+    expected_of_each,
     gradient,
     hessian,
     known_minimisers,
+    right_shares,
     value,
 )
 from tracker.costs.foretold import forecast_loss
@@ -128,6 +130,19 @@ def _correct(cost: Logistic, theta: Array) -> float:
         margin = _margin(cost.rows, cost.labels, i, theta)
         right += where(margin > 0.0, 1.0, where(margin == 0.0, 0.5, 0.0))
     return right / cost.labels.size
+
+
+@expected_of_each.register(Logistic)
+def _expected_of_each(cost: Logistic, thetas: Array) -> Array:
+    margins = (thetas @ cost.rows.T) * cost.labels
+    surprise = np.logaddexp(0.0, -margins).mean(axis=1)
+    return np.asarray(0.5 * cost.precision * (thetas**2).sum(axis=1) + cost.horizon * surprise)
+
+
+@right_shares.register(Logistic)
+def _right_shares(cost: Logistic, thetas: Array) -> Array:
+    margins = (thetas @ cost.rows.T) * cost.labels
+    return np.asarray((1.0 + np.sign(margins).mean(axis=1)) / 2.0)  # a margin of 0 is half right
 
 
 @classes.register(Logistic)

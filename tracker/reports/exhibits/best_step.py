@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.formatting import listed, number, plain
+from tracker.formatting import in_words, listed, number, plain
 from tracker.metrics.averages import Budget, mean_interval
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.figure_style import INK, MUTED, RULE, figure, legend, log_axis
@@ -196,8 +196,8 @@ def _missing(unknown: dict[str, OutOfScope]) -> str:
     reasons: dict[str, list[str]] = {}
     for name, refusal in unknown.items():
         if refusal.sampler is None:
-            return f"No exact error and no curve: {refusal.reason}"
-        reasons.setdefault(refusal.reason, []).append(name)
+            return f"No exact error and no curve: {in_words(refusal.reason)}"
+        reasons.setdefault(in_words(refusal.reason), []).append(name)
     rows = [f"no exact error for {listed(names)}: {reason}" for reason, names in reasons.items()]
     return f"N{'; '.join(rows)[1:]}" if rows else ""
 
@@ -205,7 +205,7 @@ def _missing(unknown: dict[str, OutOfScope]) -> str:
 def _about(name: str, t: StepTheory) -> str:
     """What is known of a sampler."""
     b = t.budget
-    best = f"the best step is {number(t.best)}" if not t.why else f"there is no best step: {t.why}"
+    best = f"the best step is {number(t.best)}" if not t.why else f"there is no best step: {in_words(t.why)}"
     if not np.isfinite(b.total):
         return f"{name}'s step is not mean-square stable, so its error has no limit; {best}"
     gain = 1.0 - t.least / b.total

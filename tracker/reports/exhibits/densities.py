@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tracker.baseline_names import BASELINES
-from tracker.formatting import listed, number
+from tracker.formatting import few, listed, number
+from tracker.reports.cost_plane import usual_samplers
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.exhibits.one_trial import has_twins
 from tracker.reports.figure_style import INK, LONGEST_TITLE, MUTED, figure, legend, shorten, some
 from tracker.reports.law_found import Distance, distance_to, samples
+from tracker.reports.shown_samplers import best_reference_worst, describe
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +29,8 @@ BINS = 60
 MOST_STEPS_OF_THE_EXACT_LAW = 2048  # of which the law of a sampler's own points is computed
 FEWEST = 50
 EXACT = "exact law"
+GREY = "#a9b1bb"  # of samplers that only show where the others lie
+MOST_IN_COLOUR = 4
 MOST_PANELS = 6  # modes that are drawn; the table has all
 
 
@@ -64,7 +68,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
     drawn = some(len(view.modes), MOST_PANELS)
     with figure(height=0.7 + 1.75 * len(drawn)) as fig:
         axes = fig.subplots(len(drawn), 1, sharex=True, squeeze=False)[:, 0]
-        limits = _limits(laws, found)
+        limits = _limits(view, laws, found)
         for x, ax in zip(drawn, axes, strict=True):
             _panel(ax, view, x, laws[x], found, limits)
         axes[-1].set_xlabel(view.coordinate_name)
@@ -80,6 +84,11 @@ class OwnLaws(NamedTuple):
     by_mode: list[Marginal | None]
     meaning: str
     label: str = ""
+
+
+def in_colour(view: View) -> tuple[str, ...]:
+    """Return the samplers that are told apart: all of a few; of more the best, the first of the file and the worst."""
+    return view.samplers if len(view.samplers) <= MOST_IN_COLOUR else best_reference_worst(view)
 
 
 def own_laws(view: View) -> OwnLaws:
@@ -118,15 +127,16 @@ def _law_of_records(view: View, name: str) -> list[Marginal | None]:
     return [Marginal(points, density, np.cumsum(density) * law.volume) for density in mixed]
 
 
-def _limits(laws: list[Laws], found: dict[tuple[str, int], Array]) -> tuple[float, float]:
+def _limits(view: View, laws: list[Laws], found: dict[tuple[str, int], Array]) -> tuple[float, float]:
     edges = [
         law.gibbs.points[np.searchsorted(law.gibbs.cdf, [0.001, 0.999]).clip(0, law.gibbs.points.size - 1)]
         for law in laws
     ]
+    usual = [view.names[n] for n in usual_samplers(view)]  # who strays far would shrink all others to a line
     edges += [
-        np.quantile(found[name, x], [0.005, 0.995])
-        for name, x in found
-        if name not in BASELINES and found[name, x].size >= FEWEST
+        np.quantile(sample, [0.005, 0.995])
+        for (name, _), sample in found.items()
+        if name in usual and sample.size >= FEWEST
     ]
     ends = np.array(edges)
     low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
@@ -137,22 +147,17 @@ def _panel(
     ax: Axes, view: View, x: int, laws: Laws, found: dict[tuple[str, int], Array], limits: tuple[float, float]
 ) -> None:
     edges = np.linspace(*limits, BINS + 1)
-    for name in view.samplers:
+    shown = in_colour(view)
+    for name in sorted(view.samplers, key=lambda one: one in shown):  # grey ones beneath
         sample = found[name, x]
         if sample.size < FEWEST:
             continue
         height = np.histogram(sample, edges)[0] / (sample.size * (edges[1] - edges[0]))
-        look = view.looks[name]
-        ax.stairs(
-            height,
-            edges,
-            color=look.color,
-            linestyle=look.linestyle,
-            linewidth=1.1,
-            label=name,
-            baseline=None,
-            gid=view.gid(name) or None,
-        )
+        look, gid = view.looks[name], view.gid(name) or None
+        style: dict[str, Any] = {"color": GREY, "linewidth": 0.8}
+        if name in shown:
+            style = {"color": look.color, "linestyle": look.linestyle, "linewidth": 1.2, "label": name}
+        ax.stairs(height, edges, baseline=None, gid=gid, **style)
     inside = (laws.gibbs.points >= limits[0]) & (laws.gibbs.points <= limits[1])
     step = max(1, int(inside.sum()) // 300)
     ax.fill_between(
@@ -193,6 +198,14 @@ def _caption(view: View, distances: dict[tuple[str, int], Distance], laws: list[
             )
     if laws[0].own is not None:
         text += f"; the dashed line is {view.samplers[0]}'s own law, exactly: that {exact.meaning}"
+    if 0 < len(shown := in_colour(view)) < len(view.samplers):
+        text += f"; in colour {describe(view, shown)}"
+    if wild := [name for name in known if view.index(name) not in usual_samplers(view)]:
+        text += (
+            f"; {few(wild, 'sampler')} strays far beyond the frame"
+            if len(wild) == 1
+            else f"; {few(wild, 'sampler')} stray far beyond the frame"
+        )
     if len(view.modes) > MOST_PANELS:
         text += f"; {MOST_PANELS} of the {len(view.modes)} modes are drawn, the table has all"
     return f"{text}."

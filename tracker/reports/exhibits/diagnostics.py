@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracker.formatting import listed, number
+from tracker.formatting import counted, listed, number, whole
 from tracker.metrics.averages import distance_to_nearest
 from tracker.metrics.skew_matrix import noise_ratio
 from tracker.reports.exhibit import Exhibit, Table
@@ -64,9 +64,14 @@ def health(view: View) -> dict[str, Health]:
     return found
 
 
+def samplers_that_record(view: View, array: str) -> list[str]:
+    """Return the names of the samplers with an array of their own, in its order."""
+    return [c.name for c in view.run.problem.contestants if c.records(array)]
+
+
 def _temperatures(view: View, keys: Any) -> list[float]:
     """The inverse temperature: that of the file, or what sigma has made of it at the end of the first trials."""
-    names = [c.name for c in view.run.problem.contestants if c.records("sigma")]
+    names = samplers_that_record(view, "sigma")
     if keys.name not in names:
         return [float(keys.beta)]
     sigma = view.arrays["sigma"][:TRIALS_LOOKED_AT, names.index(keys.name), -1]
@@ -139,7 +144,11 @@ def _dots(ax: Axes, view: View, ranges: dict[str, tuple[float, float]]) -> None:
 def _caption(view: View, found: dict[str, Health]) -> str:
     diverged = sum(int(view.summary[name]["diverged"]) for name in view.samplers)
     total = view.trials * len(view.samplers)
-    parts = [*_about_noise(found), *_about_steps(view, found), f"{diverged or 'none'} of {total} trials diverged"]
+    parts = [
+        *_about_noise(found),
+        *_about_steps(view, found),
+        f"{whole(diverged) if diverged else 'none'} of {counted(total, 'trial')} diverged",
+    ]
     difference = recomputed_difference(view)
     if difference is not None:
         parts.append(

@@ -143,15 +143,15 @@ def _caption(view: View, counts: DwellCounts, estimate: Estimate, leaving: Array
     tests = tests_of(view, counts)
     test = listed(suspicions(view, counts))
     law = view.scenario.chain.law if view.scenario.chain is not None else chain.DwellLaw()
-    total = int(counts.completed.sum())
+    total = counted(int(counts.completed.sum()), "completed visit")
     if law.fixed:
-        return f"Mean visit in steps from {total} completed visits: {listed(parts)}; every visit lasts as long as its mean."
+        return f"Mean visit in steps from {total}: {listed(parts)}; every visit lasts as long as its mean."
     if not test:
         chance = "the same at every age" if law.is_geometric else f"at every age that of the {law.word} law"
         same = f", and the chance to leave {chance}" if np.isfinite(tests.age).any() else ""
         worth = f"smallest p of {counted(tests.together.tests, 'test')}, times {tests.together.tests}"
         test = f"the mean is what the law says{same}, as far as the data tell ({worth}: {number(tests.together.corrected, 2)})"
-    return f"Mean visit in steps from {total} completed visits, unfinished ones included: {listed(parts)}; {test}."
+    return f"Mean visit in steps from {total}, unfinished ones included: {listed(parts)}; {test}."
 
 
 def _table(view: View, counts: DwellCounts, estimate: Estimate) -> Table:

@@ -126,7 +126,7 @@ def _caption(view: View, close: bool) -> str:
     turns = len(_turns(view))
     below = f"; below, the last {LAST_STAYS} turns" if close else ""
     changed = f" The mode turned {counted(turns, 'time')}{below}." if turns else ""
-    return f"Predict, then learn: the loss of theta_k on the row of step k. On average: {listed(told)}.{changed}"
+    return f"Predict, then learn: the loss of θ on the row of each step. On average: {listed(told)}.{changed}"
 
 
 def _table(view: View, edges: Array) -> Table:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker.baseline_names import BASELINES
-from tracker.formatting import listed, number, percent
+from tracker.baseline_names import BASELINES, FROZEN
+from tracker.formatting import in_words, listed, number, percent
 from tracker.limits.knowledge_ladder import AT_BETA, BEST_STEP
 from tracker.metrics.averages import mean_interval
 from tracker.reports.exhibit import Exhibit, Omitted, Table
@@ -30,7 +30,7 @@ PARTS = {
     "not told apart": "#b0b0b0",
 }
 LARGEST_REMAINDER = 0.25  # of the error: beyond, the parts do not describe it
-WORST = 3.0  # times the largest rung: what is worse is drawn at the edge
+WORST = 5.0  # times the least error or the largest rung but frozen: what is worse is named at the edge
 ROW, LABEL = 0.3, 0.16  # inches
 
 
@@ -62,7 +62,8 @@ def exhibit(view: View) -> Exhibit | Omitted:
         _legend(fig, split if told else {}, view, shown)
     alt = "Mean square errors on an axis of all that could be known, with the rungs of theory"
     alt += "; below, bars of the parts of each error." if told else "."
-    return Exhibit(KEY, QUESTION, _caption(view, shown, lines, split), alt, fig, _table(view, shown, split))
+    caption, method = _caption(view, shown, lines, split), _method(view, lines)
+    return Exhibit(KEY, QUESTION, caption, alt, fig, _table(view, shown, split), method)
 
 
 def shared_rungs(view: View) -> list[Line]:
@@ -114,18 +115,21 @@ def parts_of(view: View, name: str) -> dict[str, float]:
 def _axis_of_errors(ax: Axes, view: View, shown: list[str], lines: list[Line]) -> None:
     means = [float(view.summary[name]["mean_square_error"]["mean"]) for name in shown]
     rungs = [line.error for line in lines] + [e for name in shown for e in own_rungs(view, name).values()]
-    edge = min(1.05 * max([*means, *rungs]), WORST * max([*rungs, min(means)]))
+    near = [e for e in rungs if e not in [line.error for line in lines if line.name == FROZEN]]
+    edge = min(1.05 * max([*means, *rungs]), WORST * max([*near, min(means)]))
     for k, line in enumerate(sorted(lines, key=lambda one: -one.error)):
         style: Any = (0, (4, 2)) if line.exact else "solid"
-        ax.axvline(line.error, color=INK if line.bound else MUTED, linewidth=1.0, linestyle=style, zorder=1)
-        label = f"{line.name}{' (bound)' if line.bound else ''} {number(line.error)}"
+        out, at = line.error > edge, min(line.error, edge)
+        if not out:
+            ax.axvline(at, color=INK if line.bound else MUTED, linewidth=1.0, linestyle=style, zorder=1)
+        label = f"{'◀ ' if out else ''}{line.name}{' (bound)' if line.bound else ''} {number(line.error)}"
         right = line.error < edge / 2
         ax.annotate(
-            label, (line.error, 1.0), xycoords=("data", "axes fraction"), xytext=(-2 if right else 2, 3 + 11 * k), textcoords="offset points",
+            label, (at, 1.0), xycoords=("data", "axes fraction"), xytext=(-2 if right else 2, 3 + 11 * k), textcoords="offset points",
             ha="right" if right else "left", va="bottom", color=INK if line.bound else MUTED, annotation_clip=False,
         )  # fmt: skip
         ax.annotate(
-            "", (line.error, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 4 + 11 * k), textcoords="offset points",
+            "", (at, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 4 + 11 * k), textcoords="offset points",
             arrowprops={"arrowstyle": "-", "color": MUTED, "linewidth": 0.6}, annotation_clip=False,
         )  # fmt: skip
     for n, name in enumerate(shown):
@@ -159,6 +163,8 @@ def interval_of(view: View, name: str) -> tuple[float, float]:
 
 
 def _bars(ax: Axes, shown: list[str], split: Mapping[str, Mapping[str, float]]) -> None:
+    whole = {name: sum(size for size in split[name].values() if size > 0.0) for name in shown}
+    edge = min(1.05 * max(whole.values()), WORST * min(whole.values()))
     for n, name in enumerate(shown):
         left = 0.0
         for part, size in split[name].items():
@@ -170,9 +176,11 @@ def _bars(ax: Axes, shown: list[str], split: Mapping[str, Mapping[str, float]]) 
             ax.barh(
                 n, taken, left=left, height=0.6, fill=False, hatch="////", edgecolor=PARTS["remainder"], linewidth=0.6
             )
+        if whole[name] > edge > 0.0:
+            ax.text(edge, n, f"{number(whole[name])} ▶ ", ha="right", va="center", color=INK)
     ax.set_yticks(range(len(shown)), shown)
     ax.set_ylim(len(shown) - 0.5, -0.5)
-    ax.set_xlim(left=0.0)
+    ax.set_xlim(0.0, edge or None)
     ax.grid(visible=False, axis="y")
     ax.set_xlabel("parts of the mean square error")
 
@@ -222,8 +230,8 @@ def _caption(view: View, shown: list[str], lines: list[Line], split: Mapping[str
         said.append(
             "Filters name a point and have no temperature: samplers at a finite beta are to be compared with them from the red mark on."
         )
-    if not any(line.exact for line in lines) and (why := reasons(view)):
-        said.append(f"Not computed: {why}.")
+    if not any(line.exact for line in lines) and (missing := reasons(view)):
+        said.append(f"Not computed here: {listed([rung for rungs in missing.values() for rung in rungs])}.")
     hard = [name for name in shown if "not told apart" in split[name] and "temperature" in split[name]]
     if hard:
         said.append(
@@ -232,13 +240,19 @@ def _caption(view: View, shown: list[str], lines: list[Line], split: Mapping[str
     return " ".join(said)
 
 
-def reasons(view: View) -> str:
-    """Return why the rungs that all samplers share are missing; a reason that several of them share is told once."""
+def reasons(view: View) -> dict[str, list[str]]:
+    """Return which of the rungs that all samplers share are missing, by the reason."""
     found: dict[str, list[str]] = {}
     for row in next(iter(view.theory["missing"].values()), []):
         if row["rung"] not in (AT_BETA, BEST_STEP):
             found.setdefault(row["reason"], []).append(row["rung"])
-    return "; ".join(f"{listed(rungs)} ({reason})" for reason, rungs in found.items())
+    return found
+
+
+def _method(view: View, lines: list[Line]) -> str:
+    """Why rungs are missing: in the fold, a reason that several share once."""
+    missing = {} if any(line.exact for line in lines) else reasons(view)
+    return " ".join(f"No {' and no '.join(rungs)}: {in_words(reason)}." for reason, rungs in missing.items())
 
 
 def _table(view: View, shown: list[str], split: Mapping[str, Mapping[str, float]]) -> Table:

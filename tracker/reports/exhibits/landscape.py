@@ -67,7 +67,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
 
 def _panel(ax: Axes, view: View, plane: Plane, x: int, name: str, surface: Surface) -> None:
     draw_surface(ax, plane, surface)
-    dots(ax, plane.places(_records(view, name, x)), view.looks[name].color, view.gid(name))
+    dots(ax, plane, plane.places(_records(view, name, x)), view.looks[name].color, view.gid(name))
     minimisers(ax, plane.places(view.modes[x].minimisers))
     ax.set_xlim(*plane.limits[0])
     ax.set_ylim(*plane.limits[1])
@@ -94,14 +94,14 @@ def minimisers(ax: Axes, places: Array) -> None:
     )
 
 
-def dots(ax: Axes, places: Array, colour: str, gid: str = "") -> None:
+def dots(ax: Axes, plane: Plane, places: Array, colour: str, gid: str = "") -> None:
     """Draw points as one path of very short strokes with round ends: a tenth of the size of as many markers."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
     if not len(places):
         return
-    length = 1e-4 * np.ptp(places[:, 0]) or 1e-6
+    length = 1e-4 * np.ptp(plane.limits[0])  # of the frame, however far the points stray
     pairs = np.repeat(places, 2, axis=0)
     pairs[1::2, 0] += length
     codes = np.tile([Path.MOVETO, Path.LINETO], len(places))

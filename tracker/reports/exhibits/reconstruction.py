@@ -67,7 +67,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
                 _energy(found[best, x].shares, beta),
                 ".",
                 color=view.looks[best].color,
-                label=f"read back: {best}",
+                label="read back",
             )
             soon = _read(view, best, x, young, laws[best, x])
             if soon is not None:

@@ -112,12 +112,12 @@ def _caption(view: View) -> str:
     parts = [f"{counted(len(view.modes), 'mode')} in {counted(view.scenario.dimension, 'dimension')}"]
     dwell = [one for one in view.run.summary["chain"]["dwell"] if one["expected"]]
     if dwell:
-        stays = list(dict.fromkeys(whole(one["expected"]) for one in dwell))
+        stays = list(dict.fromkeys(number(one["expected"]) for one in dwell))
         parts.append(f"a stay in a mode lasts {listed(stays[:3])} steps on average")
     elif view.scenario.schedule is not None:
         parts.append(f"{whole(len(view.scenario.switches) - 1)} scheduled switches")
     if (law := view.run.summary["chain"]["stationary"]) and 1 < len(law) <= 4:
-        shares = [f"{name} {100 * share:.0f} %" for name, share in zip(view.mode_names, law, strict=True)]
+        shares = [f"{name} {number(100 * share)} %" for name, share in zip(view.mode_names, law, strict=True)]
         parts.append(f"in the long run {', '.join(shares)}")
     text = "; ".join(parts) + (
         ". Darker is less cost; star: minimiser, dashed: target, circle: start." if view.scenario.dimension > 1 else (
