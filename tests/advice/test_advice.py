@@ -265,6 +265,25 @@ def test_the_page_has_the_figure_and_the_advice(finished: Path) -> None:
     assert "best filter" in figure.caption
 
 
+def test_temperature_is_spoken_of_where_the_best_sampler_has_none_of_its_own() -> None:
+    """An average is not at its inner sampler's temperature; the others of the page are, and stand beside filters."""
+    mean = {
+        "name": "mean",
+        "kind": "averaged",
+        "sampler": {"kind": "langevin"},
+        "rate": 0.1,
+        "epsilon": 0.2,
+        "beta": 2.0,
+    }
+    plain = {"name": "plain", "kind": "langevin", "epsilon": 0.2, "beta": 2.0}
+    quiet = {"chain": {"alpha": 1e-3, "Q": [[-1.0, 1.0], [1.0, -1.0]]}, "steps": 1500, "trials": 2}
+    caption = known_share.exhibit(View(interpreted(bowls(samplers=[plain, mean], **quiet)))).caption
+    assert "The least mean square error is that of mean" in caption
+    assert "samplers at a finite beta are to be compared with them from the red mark on" in caption
+    cold = [{**one, "beta": "inf"} for one in (plain, mean)]
+    assert "finite beta" not in known_share.exhibit(View(interpreted(bowls(samplers=cold, **quiet)))).caption  # control
+
+
 def test_a_missing_rung_is_told_as_it_was_refused() -> None:
     """The page is given the rung and the reason, and takes no sentence apart."""
     bowl = {"cost": "quadratic", "curvature": [[1.0]], "gradient_noise": 0.1}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from interpreting import interpreted
 
 import tracker
 from tracker.reports.run_view import View
@@ -40,6 +41,16 @@ def test_what_it_did_not_measure_is_not_known(run: tracker.Run) -> None:
     assert run.summary["cost_every"] is None
     assert "older version" in run.summary["notes"][-1]
     assert np.isnan(View(run).values("excess_cost")).all()
+
+
+def test_with_its_baselines_it_is_run_again_bit_for_bit(run: tracker.Run) -> None:
+    """The filter, which that version did not have, changes nothing for those beside it."""
+    then = run.dataset["theta_trace"]
+    for baselines in (["frozen", "oracle"], ["frozen", "oracle", "filter"]):
+        again = interpreted(tracker.load(OLD / "scenario.toml", ["steps=300"]).replace(baselines=baselines))
+        now = again.dataset["theta_trace"].sel(sampler=then.sampler.values)
+        np.testing.assert_array_equal(now, then.values[:, :, : now.sizes["time"]])
+    assert again.summary["samplers"][-1]["name"] == "filter"
 
 
 def test_its_page_status_and_export_are_made(run: tracker.Run, tmp_path: Path) -> None:

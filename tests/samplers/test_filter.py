@@ -240,6 +240,9 @@ def test_the_ladder_says_what_is_a_bound():
         ("filter", False, True),
         ("oracle", False, True),
     ]
+    events = [{"kind": "switch", "at": 9, "to": "left"}]  # none of the chain's, which the filter relies on
+    forced = interpreted(bowls(steps=20, trials=2, interventions=events)).summary["ladder"]
+    assert [(row["rung"], row["bound"]) for row in forced] == [("frozen", False), ("filter", False), ("oracle", True)]
     unequal = interpreted(plane(trials=2)).summary["ladder"]
     assert [row["bound"] for row in unequal] == [False, False, True]
     noise = [[[1.0, 0.0], [0.0, 0.0]]] * 2

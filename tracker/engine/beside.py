@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tracker.environment import Switch
 from tracker.samplers.baselines import BASELINES
 from tracker.samplers.known_world import KnownWorld
 from tracker.scenario import ScenarioError
@@ -24,6 +25,7 @@ def world_of(plan: Plan, modes: Sequence[Mode], dimension: int) -> KnownWorld:
         transition=plan.transition,
         initial=plan.initial_states,
         dimension=dimension,
+        forced=any(isinstance(event, Switch) for event in plan.interventions),
     )
 
 
@@ -55,9 +57,5 @@ def leave_out_baselines(scenario: Scenario, world: KnownWorld) -> tuple[Scenario
 
 
 def bounds_of(scenario: Scenario, world: KnownWorld) -> tuple[str, ...]:
-    """Return the baselines whose mean square error is a bound for whatever sees one gradient a step.
-
-    A forced switch is none of the chain's: who does not know the chain may then do better than who relies on it.
-    """
-    forced = any(event.kind == "switch" for event in scenario.interventions)
-    return tuple(name for name in scenario.baselines if not forced and BASELINES[name].is_bound(world))
+    """Return the baselines whose mean square error is a bound for whatever sees one gradient a step."""
+    return tuple(name for name in scenario.baselines if BASELINES[name].is_bound(world))

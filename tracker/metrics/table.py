@@ -146,7 +146,8 @@ ROWS = (
     ),
     Metric(
         "path_length", "path length of the minimiser", "distance",
-        "sum over all steps of the way from the minimiser of a step's mode to that of the next; the same for all samplers",
+        "sum over all steps of the way from the minimiser of a step's mode to that of the next; the same for all samplers; not known with [drift], or where a "
+        "switch is forced upon a [chain]",
         lambda run: run.path_lengths,
         needs=("path", "distance"), shown=(), told="mean",
     ),

@@ -16,6 +16,7 @@ class KnownWorld(NamedTuple):
     transition : (S, S), of the hidden chain; the mode of state s is s // (S / X); None without a chain
     initial : (S,), the law of its first state
     dimension : N
+    forced : whether switches are forced that are none of the chain's
     """
 
     costs: tuple[Any, ...]
@@ -23,3 +24,4 @@ class KnownWorld(NamedTuple):
     transition: Array | None
     initial: Array
     dimension: int
+    forced: bool = False

@@ -250,7 +250,10 @@ def is_bound(world: KnownWorld) -> bool:
 
     So it is where gradients of any two modes differ by a constant, because it does not matter then where they are taken, and
     where that constant lies in the range of the noise: outside of it one gradient would tell the mode, and nobody looks there.
+    A forced switch is none of the chain's: who does not know the chain may then do better than who relies on it.
     """
+    if world.forced:
+        return False
     tilts = [tilt(cost) for cost in world.costs]
     if tilts[0] is None or not all(one is not None and same_shape(tilts[0], one) for one in tilts):
         return False

@@ -226,7 +226,8 @@ def _caption(view: View, shown: list[str], lines: list[Line], split: Mapping[str
                 said.append(
                     f"{listed(ahead)} {'has' if len(ahead) == 1 else 'have'} less: more is told to {'it' if len(ahead) == 1 else 'them'} than gradients."
                 )
-    if heat is not None and heat > 0.0 and any(line.exact for line in lines):
+    hot = any(parts.get("temperature", 0.0) > 0.0 for parts in split.values())
+    if hot and any(line.exact for line in lines):
         said.append(
             "Filters name a point and have no temperature: samplers at a finite beta are to be compared with them from the red mark on."
         )
