@@ -284,6 +284,27 @@ def test_temperature_is_spoken_of_where_the_best_sampler_has_none_of_its_own() -
     assert "finite beta" not in known_share.exhibit(View(interpreted(bowls(samplers=cold, **quiet)))).caption  # control
 
 
+def test_an_error_without_an_expansion_is_exact_all_the_same() -> None:
+    """Of an average, and of one mode on a walk: (epsilon^2 s^2 + q)/(1 - (1 - epsilon)^2)."""
+    mean = {
+        "name": "mean",
+        "kind": "averaged",
+        "sampler": {"kind": "langevin"},
+        "rate": 0.1,
+        "epsilon": 0.2,
+        "beta": 2.0,
+    }
+    world = bowls(samplers=[mean])
+    (row,) = tracker.advise(world)["samplers"]
+    exact = float(limits.stationary(world, "mean").mean_square_error)
+    assert row["error"] == {"value": pytest.approx(exact, rel=1e-12), "basis": "exact"}
+    plain = {"name": "plain", "kind": "langevin", "epsilon": 0.2, "beta": "inf"}
+    bowl = {"name": "one", "cost": "quadratic", "minimum": [0.0], "curvature": 1.0, "gradient_noise": 0.1}
+    walk = bowls(samplers=[plain], modes=[bowl], chain=None, drift={"kind": "random-walk", "covariance": 1e-3})
+    (row,) = tracker.advise(walk)["samplers"]
+    assert row["error"] == {"value": pytest.approx((0.04 * 0.1 + 1e-3) / (1.0 - 0.64), rel=1e-9), "basis": "exact"}
+
+
 def test_a_missing_rung_is_told_as_it_was_refused() -> None:
     """The page is given the rung and the reason, and takes no sentence apart."""
     bowl = {"cost": "quadratic", "curvature": [[1.0]], "gradient_noise": 0.1}
