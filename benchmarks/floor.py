@@ -7,11 +7,12 @@ and noisy: only the ratios mean something.
     python benchmarks/floor.py [rounds]
     python benchmarks/floor.py --quick     # W1 to W3, a fifth of the trials; exit code 1 above twice a target
 
-The width of vectors that is printed is the machine's; the loop takes one trial at a time.
+The width of vectors that is printed is the machine's; ``TRACKER_LANES`` sets how many trials go side by side.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -116,6 +117,7 @@ def draw(normals: int) -> None:
 
 
 def main() -> int:
+    os.environ.setdefault("TRACKER_LANES", "8")  # also for the fewer trials of --quick
     words = sys.argv[1:]
     quick = "--quick" in words
     rounds = next((int(word) for word in words if word.isdigit()), 3 if quick else 9)
@@ -137,7 +139,7 @@ def main() -> int:
         mine, least = min(ours[name]), min(floor[name])
         median = np.median(np.array(ours[name]) / np.array(floor[name]))
         print(f"{name:11} {mine:7.1f} {least:7.1f} {mine / least:6.2f} {median:7.2f} {target:7.1f}   {what}")
-        above += [name] * (min(mine / least, median) > 2.0 * target)  # others at work make either too large
+        above += [name] * int(min(mine / least, median) > 2.0 * target)  # others at work make either too large
     if above:
         print(f"more than twice the target: {', '.join(above)}")
     return int(quick and bool(above))

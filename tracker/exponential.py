@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracker.compiled import inlined
+from tracker.compiled import bits_of, double_of, inlined
 
 LOWEST, HIGHEST = -708.0, 709.0  # between them the result is a normal number
 _ROUNDER = 6755399441055744.0  # 3 * 2^51
@@ -31,7 +31,7 @@ _F8, _F9, _F10, _F11, _F12, _F13 = 1 / 40320, 1 / 362880, 1 / 3628800, 1 / 39916
 @inlined
 def exponential(x: float) -> float:
     """Return exp(x) to within 1.5 units in the last place, LOWEST <= x <= HIGHEST."""
-    t = np.float64(x * _PER_LOG2 + _ROUNDER)
+    t = x * _PER_LOG2 + _ROUNDER
     n = t - _ROUNDER
     r = (x - n * _LOG2_HIGH) - n * _LOG2_LOW
     r2 = r * r
@@ -39,6 +39,5 @@ def exponential(x: float) -> float:
     low = r + r2 * (_F2 + r * _F3)
     middle = (_F4 + r * _F5) + r2 * (_F6 + r * _F7)
     high = ((_F8 + r * _F9) + r2 * (_F10 + r * _F11)) + r4 * (_F12 + r * _F13)
-    p = np.float64(1.0 + (low + r4 * (middle + r4 * high)))
-    bits = np.int64(p.view(np.int64) + (t.view(np.int64) << _EXPONENT))
-    return bits.view(np.float64)
+    p = 1.0 + (low + r4 * (middle + r4 * high))
+    return double_of(bits_of(p) + (bits_of(t) << _EXPONENT))  # type: ignore[no-any-return]

@@ -7,16 +7,29 @@ by the order of spawning, so that a trial does not depend on its neighbours, wor
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracker.compiled import helper, kernel
-from tracker.ziggurat import NORMAL_HEIGHT, NORMAL_QUICK, NORMAL_TAIL, NORMAL_TAIL_INVERSE, NORMAL_WIDTH
+from tracker.compiled import helper, in_lanes, kernel, truncated
+from tracker.sfc64 import LAYER, MANTISSA, SIGN, draw_bits, draw_uniform, settle_normal
+from tracker.ziggurat import NORMAL_QUICK, NORMAL_WIDTH
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tracker.array_types import Array, Integers, Words
 
+
+__all__ = [
+    "draw_bits",
+    "draw_index",
+    "draw_normals",
+    "draw_uniform",
+    "entropy_words",
+    "normals_by_trial",
+    "seed_stream",
+]
 
 # The roles are published: scripts may rebuild any stream with numpy alone.
 CHAIN, OBSERVATIONS, NOISE, PERTURBATIONS, SKEW, START, INNER, DRIFT = range(8)
@@ -24,9 +37,7 @@ CHAIN, OBSERVATIONS, NOISE, PERTURBATIONS, SKEW, START, INNER, DRIFT = range(8)
 _U = np.uint64
 _LOW32 = _U(0xFFFFFFFF)
 _16, _32 = _U(16), _U(32)
-_1, _3, _8, _9, _11, _24, _40 = _U(1), _U(3), _U(8), _U(9), _U(11), _U(24), _U(40)
-_LAYER, _SIGN, _MANTISSA = _U(0xFF), _U(0x100), _U(0xFFFFFFFFFFFFF)
-_UNIT = 1.0 / 9007199254740992.0
+_1, _3, _9, _11, _24, _40 = _U(1), _U(3), _U(9), _U(11), _U(24), _U(40)
 
 # Constants of numpy's SeedSequence (M. E. O'Neill's seed_seq design).
 _INIT_A, _MULT_A = _U(0x43B0D7E5), _U(0x931E8875)
@@ -88,52 +99,11 @@ def seed_stream(words: Words, role: int, trial: int, stream: Words) -> None:
 
 
 @helper
-def draw_bits(stream: Words) -> np.uint64:
-    """Draw 64 random bits."""
-    result = stream[0] + stream[1] + stream[3]
-    stream[3] += _1
-    stream[0] = stream[1] ^ (stream[1] >> _11)
-    stream[1] = stream[2] + (stream[2] << _3)
-    stream[2] = ((stream[2] << _24) | (stream[2] >> _40)) + result
-    return result
-
-
-@helper
-def draw_uniform(stream: Words) -> float:
-    """Draw from the uniform law on [0, 1)."""
-    return (draw_bits(stream) >> _11) * _UNIT
-
-
-@helper
 def draw_index(stream: Words, n: int) -> int:
     """Draw an index below ``n``, all equally likely up to n / 2**53."""
-    return min(int(draw_uniform(stream) * n), n - 1)
+    return min(truncated(draw_uniform(stream) * n), n - 1)
 
 
-@helper
-def _settle_normal(stream: Words, bits: np.uint64) -> float:
-    """Finish a normal draw whose first 64 ``bits`` fell outside the ziggurat's quick region (1 in 100)."""
-    while True:
-        layer = bits & _LAYER
-        size = (bits >> _9) & _MANTISSA
-        x = np.int64(size) * NORMAL_WIDTH[layer]
-        if bits & _SIGN:
-            x = -x
-        if size < NORMAL_QUICK[layer]:
-            return x
-        if layer == 0:
-            while True:
-                beyond = -NORMAL_TAIL_INVERSE * np.log1p(-draw_uniform(stream))
-                height = -np.log1p(-draw_uniform(stream))
-                if height + height > beyond * beyond:
-                    return -(NORMAL_TAIL + beyond) if (size >> _8) & _1 else NORMAL_TAIL + beyond
-        low, high = NORMAL_HEIGHT[layer], NORMAL_HEIGHT[layer - _1]
-        if (high - low) * draw_uniform(stream) + low < np.exp(-0.5 * x * x):
-            return x
-        bits = draw_bits(stream)
-
-
-@helper
 def draw_normals(stream: Words, out: Array) -> None:
     """Fill ``out`` (flat) with standard normals; the state stays in registers between rare rejections."""
     a, b, c, d = stream[0], stream[1], stream[2], stream[3]
@@ -143,17 +113,26 @@ def draw_normals(stream: Words, out: Array) -> None:
         a = b ^ (b >> _11)
         b = c + (c << _3)
         c = ((c << _24) | (c >> _40)) + bits
-        layer = bits & _LAYER
-        size = (bits >> _9) & _MANTISSA
+        layer = bits & LAYER
+        size = (bits >> _9) & MANTISSA
         x = np.int64(size) * NORMAL_WIDTH[layer]
-        if bits & _SIGN:
+        if bits & SIGN:
             x = -x
         if size >= NORMAL_QUICK[layer]:
             stream[0], stream[1], stream[2], stream[3] = a, b, c, d
-            x = _settle_normal(stream, bits)
+            x = settle_normal(stream, bits)
             a, b, c, d = stream[0], stream[1], stream[2], stream[3]
         out[i] = x
     stream[0], stream[1], stream[2], stream[3] = a, b, c, d
+
+
+def _for_lanes(*_: Any) -> Callable[..., None]:
+    from tracker.lane_streams import draw_normals_in_lanes
+
+    return draw_normals_in_lanes
+
+
+in_lanes(draw_normals, _for_lanes, inlined=False)
 
 
 @kernel

@@ -127,6 +127,9 @@ class RunOptions(NamedTuple):
     ] = False
     json: Json = False
     quiet: Quiet = False
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Say also which trials went side by side, and why others did not.")
+    ] = False
     max_steps: MaxSteps = None
     max_memory: MaxMemory = None
     max_disk: MaxDisk = None

@@ -112,6 +112,11 @@ def run(file: File, options: RunOptions, trials: Trials = None, part: PartOption
     again = command(file, options, trials, part)
     more = {"add_trials": trials is not None and not options.replace, "part": share}
     result = carry_out("run", run_scenario, scenario, folder, options, again, **more)
+    if options.verbose:
+        from tracker.runs.trials_abreast import told
+
+        for line in told(result.problem):
+            say(line)
     if there is not None and trials is not None and trials == there:
         say(f"{folder}: has {counted(there, 'trial')} already, nothing was left to compute")
     elif there is not None and trials is not None:
@@ -237,5 +242,6 @@ def command(file: Path, options: RunOptions, trials: int | None = None, part: st
         words += [f"--{key.replace('_', '-')}", f"{limit * flags[key]:g}"]
     words += ["--json"] if options.json else []
     words += ["--quiet"] if options.quiet else []
+    words += ["--verbose"] if options.verbose else []
     words += ["--no-report"] if options.no_report and "TRACKER_NO_REPORT" not in os.environ else []
     return shlex.join([*words, "--resume"])

@@ -35,7 +35,18 @@ from tracker.compiled.generics import (
     implementation_hash,
     kinds_in,
 )
-from tracker.compiled.lane_choices import any_of, where
+from tracker.compiled.lane_choices import (
+    any_of,
+    bits_of,
+    double_of,
+    in_lanes,
+    lanes_are_known,
+    pick,
+    room_for,
+    truncated,
+    where,
+)
+from tracker.compiled.lane_tables import LaneTable, as_lanes, in_modes, lane_table
 from tracker.compiled.numba_loading import load_numba, with_numba
 from tracker.compiled.numba_options import OPTIONS, helper_options
 from tracker.compiled.packed_tuples import Packed, pack, rebuild
@@ -46,25 +57,37 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "LaneTable",
     "Packed",
     "any_of",
+    "as_lanes",
+    "bits_of",
     "borrow",
     "cache_folder",
     "changed_since_compiled",
     "copy",
     "copy_where",
     "disjoint",
+    "double_of",
     "from_outside",
     "generic",
     "generic_with_default",
     "helper",
     "implementation_hash",
+    "in_lanes",
+    "in_modes",
     "inlined",
     "kernel",
+    "kinds_in",
+    "lane_table",
+    "lanes_are_known",
     "literal_unroll",
     "pack",
+    "pick",
     "rebuild",
+    "room_for",
     "source_fingerprint",
+    "truncated",
     "where",
 ]
 
@@ -82,7 +105,10 @@ def literal_unroll(items: Any) -> Any:
 
 
 def _declare_rebuild() -> None:
-    import tracker.compiled.rebuilding  # noqa: F401  (it tells numba of ``rebuild``)
+    import tracker.compiled.rebuilding
+
+    if lanes_are_known():
+        import tracker.compiled.lane_rebuilding  # noqa: F401  (and of ``in_modes``)
 
 
 with_numba(_declare_rebuild)

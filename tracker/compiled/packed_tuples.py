@@ -44,7 +44,7 @@ def pack(tuples: Sequence[Any]) -> Packed:
         templates.setdefault(key, _emptied(one))
         families.append(list(templates).index(key))
         row: list[int] = []
-        for leaf in _leaves(one):
+        for leaf in leaves_of(one):
             if id(leaf) not in begun or not isinstance(leaf, np.ndarray):
                 content = np.ascontiguousarray(leaf).tobytes()
                 pieces.append(content + bytes(-len(content) % ALIGNED))
@@ -82,11 +82,11 @@ def rebuild(template: T, store: NDArray[np.uint8], places: NDArray[np.int64]) ->
     return leaf(template)  # type: ignore[no-any-return]
 
 
-def _leaves(value: Any) -> Iterator[Any]:
+def leaves_of(value: Any) -> Iterator[Any]:
     """Give the numbers and arrays of a tuple and of the tuples in it."""
     if isinstance(value, tuple):
         for item in value:
-            yield from _leaves(item)
+            yield from leaves_of(item)
     elif isinstance(value, (np.ndarray, *NUMBERS)):
         yield value
 

@@ -53,7 +53,7 @@ def _lower_rebuild(context: Any, builder: Any, signature: Any, arguments: Any) -
             size = builder.mul(size, axis)
         array = context.make_array(kind)(context, builder)
         array.data = builder.bitcast(place, array.data.type)
-        array.shape, array.strides = _words(builder, shape), _words(builder, strides[1:])
+        array.shape, array.strides = words_in_array(builder, shape), words_in_array(builder, strides[1:])
         array.itemsize, array.nitems = itemsize, size
         array.meminfo, array.parent = ir.Constant(array.meminfo.type, None), ir.Constant(array.parent.type, None)
         return array._getvalue()  # noqa: SLF001  (numba's own name)
@@ -61,7 +61,7 @@ def _lower_rebuild(context: Any, builder: Any, signature: Any, arguments: Any) -
     return leaf(signature.return_type, arguments[0])
 
 
-def _words(builder: Any, items: list[Any]) -> Any:
+def words_in_array(builder: Any, items: list[Any]) -> Any:
     """Return an LLVM array of words."""
     out = ir.Constant(ir.ArrayType(_WORD, len(items)), ir.Undefined)
     for place, item in enumerate(items):

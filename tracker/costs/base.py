@@ -144,6 +144,12 @@ def period(cost: Any) -> int:
 
 
 @generic_with_default
+def one_at_a_time(cost: Any) -> bool:
+    """Tell whether it is worded for one trial only: then trials do not go side by side (interpreted only)."""
+    return False
+
+
+@generic_with_default
 def measure_size(cost: Any, dimension: int) -> int:
     """Return the length of what ``measure`` writes."""
     return dimension

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.compiled import helper
+from tracker.compiled import helper, room_for
 from tracker.streams import draw_normals
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def noise_factor(covariance: Array) -> Array:
 def observe_noise(factor: Array, count: int, stream: Words, out: Array) -> None:
     """Write ``count`` draws of z = factor n, n standard normal, to the rows of ``out``."""
     size, rank = factor.shape
-    n = np.empty(count * rank)
+    n = room_for(stream, count * rank)
     draw_normals(stream, n)
     if size == 1 < rank:  # the diagonal of a factor that has nothing beside it
         for i in range(count):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import numpy as np
 from pydantic import Field
 
-from tracker.compiled import helper
+from tracker.compiled import any_of, helper, room_for
 from tracker.costs.base import memory_size, noise_covariance, observe_on
 from tracker.costs.facts import RememberedNoise, additive_noise, remembered_noise
 from tracker.costs.gaussian_noise import noise_factor, observe_noise
@@ -46,7 +46,7 @@ def remember(rho: float, k: int, n: Array, memory: Array) -> None:
 def observe_remembered(factor: Array, rho: float, k: int, count: int, stream: Words, memory: Array, out: Array) -> None:
     """Write z = factor u of steps k, ..., k + count - 1 to the rows of ``out``."""
     size, rank = factor.shape
-    n = np.empty(rank)
+    n = room_for(stream, rank)
     for i in range(count):
         draw_normals(stream, n)
         remember(rho, k + i, n, memory)
@@ -66,10 +66,10 @@ def remembering(kind: type[T]) -> type[T]:
 
     @observe_on.register(kind)
     def _observe_on(cost: Any, k: int, count: int, stream: Words, memory: Array, out: Array) -> None:
-        if cost.memory == 0.0:
-            observe_noise(cost.noise, count, stream, out)
-        else:
+        if any_of(cost.memory != 0.0):
             observe_remembered(cost.noise, cost.memory, k, count, stream, memory, out)
+        else:
+            observe_noise(cost.noise, count, stream, out)
 
     @additive_noise.register(kind)
     def _additive_noise(cost: Any, dimension: int) -> Array | None:

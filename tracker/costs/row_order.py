@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from tracker.compiled import helper
-from tracker.costs.base import observation_size, observe, period, stored_observations
+from tracker.costs.base import observation_size, observe, one_at_a_time, period, stored_observations
 from tracker.costs.facts import common_fields
 from tracker.costs.foretold import predicts
 from tracker.streams import draw_index
@@ -96,6 +96,7 @@ def shows_rows(family: type) -> None:
     predicts.register(family)(_predicts)
     stored_observations.register(family)(_indices)
     common_fields.register(family)(_common_fields)
+    one_at_a_time.register(family)(_looks_at_rows)
 
 
 def _one_index(cost: Any) -> int:
@@ -105,6 +106,10 @@ def _one_index(cost: Any) -> int:
 def _observe(cost: Any, k: int, count: int, stream: Words, out: Array) -> None:
     for i in range(count):
         out[i, 0] = row_of_step(cost.order, cost.rows.shape[0], k + i, stream)
+
+
+def _looks_at_rows(cost: Any) -> bool:
+    return True
 
 
 def _period(cost: Any) -> int:

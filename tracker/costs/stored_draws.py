@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tracker.compiled import pick
 from tracker.costs.base import (
     classes,
     correct,
@@ -28,6 +29,7 @@ from tracker.costs.base import (
     measure_size,
     observation_size,
     observe,
+    one_at_a_time,
     search_region,
     stored_observations,
     twins,
@@ -101,10 +103,11 @@ def _observation_size(cost: StoredDraws) -> int:
 
 @observe.register(StoredDraws)
 def _observe(cost: StoredDraws, k: int, count: int, stream: Words, out: Array) -> None:
+    flat, size = cost.draws.reshape(-1), cost.draws.shape[1]
     for i in range(count):
-        j = draw_index(stream, cost.draws.shape[0])
-        for d in range(cost.draws.shape[1]):
-            out[i, d] = cost.draws[j, d]
+        begin = draw_index(stream, cost.draws.shape[0]) * size
+        for d in range(size):
+            out[i, d] = pick(flat, begin + d)
 
 
 @stored_observations.register(StoredDraws)
@@ -125,6 +128,11 @@ def _classes(cost: StoredDraws) -> int:
 @cost_every.register(StoredDraws)
 def _cost_every(cost: StoredDraws) -> int:
     return cost_every(cost.inner)
+
+
+@one_at_a_time.register(StoredDraws)
+def _one_at_a_time(cost: StoredDraws) -> bool:
+    return one_at_a_time(cost.inner)
 
 
 @measure_size.register(StoredDraws)

@@ -12,20 +12,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tracker import skew as skew_algebra
 from tracker.compiled import from_outside, pack, source_fingerprint
 from tracker.costs.moved import movable
-from tracker.engine.arrays import FIRST_COLUMNS, collect, recorded_width
-from tracker.engine.bins import AGE_BITS, WAIT_BITS, bin_of
+from tracker.engine.arrays import collect
+from tracker.engine.beginnings import empty_ledger, start_points, start_skews
 from tracker.engine.blocks import first_block, most_trials, next_block, whole_cells
 from tracker.engine.compiling import compile_side_by_side, processes_worth, serve_parent
-from tracker.engine.ledger import COLUMNS, UNMARKED, Block, Ledger
+from tracker.engine.lane_loop import advance_together
+from tracker.engine.ledger import Block, Ledger
 from tracker.engine.loop import advance
-from tracker.engine.measuring import LOST
 from tracker.engine.problem import Contestant, Problem, prepare
+from tracker.engine.side_by_side import is_told, kinds_of, lanes_of, refused
 from tracker.environment import Environment
-from tracker.samplers.base import state_size
-from tracker.streams import SKEW, START, normals_by_trial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,12 +35,19 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
 
     from tracker.array_types import Array, Integers
-    from tracker.compiled import Packed
+    from tracker.compiled import Kernel, LaneTable, Packed
 
 __all__ = [
     "Contestant", "Keeper", "Problem", "Snapshot", "compile_kernels", "empty_ledger", "most_trials",
     "prepare", "simulate", "source_fingerprint",
 ]  # fmt: skip
+
+
+NOT_IN_LANES = {
+    "TypingError",
+    "UnsupportedError",
+    "LoweringError",
+}  # numba's, of code that only one trial can go through
 
 
 class Snapshot(NamedTuple):
@@ -86,6 +91,7 @@ def simulate(
     skews = [start_skews(problem, contestant, index) for contestant in problem.contestants]
     ledgers = tuple(empty_ledger(problem, contestant, index.size) for contestant in problem.contestants)
     packed = packed_modes(problem)
+    tables = [lanes_of(problem, contestant)[0] for contestant in problem.contestants]
     now = Snapshot(np.zeros(len(ledgers), dtype=np.int64), np.zeros(len(ledgers)), ledgers)
     if keeper is not None:
         now = keeper.load(now) or now
@@ -107,7 +113,7 @@ def simulate(
                     keeper.save(now)
                 raise InterruptedError
             begun = time.thread_time()
-            _advance(problem, packed, contestant, index, starts, skews[n], block, now.ledgers[n])
+            _advance(problem, packed, contestant, index, starts, skews[n], block, now.ledgers[n], tables[n])
             spent = time.thread_time() - begun
             now.seconds[n] += spent
             now.reached[n] = stop
@@ -135,17 +141,30 @@ def replay(
 
 def compile_kernels(problem: Problem, note: Callable[[str], None] = lambda _: None, processes: int = 1) -> None:
     """Compile or load the loop for each contestant, so that no trial waits for it; much that is missing, in ``processes``."""
-    given = [_no_trials(problem, contestant) for contestant in problem.contestants]
+    calls = [_no_trials(problem, contestant) for contestant in problem.contestants]
     first: dict[Any, int] = {}  # contestant of each kind
-    if processes > 1 and not any(map(from_outside, given)):  # another process does not know the classes of a script
-        for n, arguments in enumerate(given):
-            first.setdefault(advance.signature_of(*arguments), n)
-    missing = {n: problem.contestants[n].name for n in first.values() if not advance.is_kept(*given[n])}
+    if processes > 1 and not any(from_outside(given) for _, given in calls):
+        for n, (kernel, given) in enumerate(calls):  # another process does not know the classes of a script
+            first.setdefault((kernel, kernel.signature_of(*given)), n)
+    missing = {n: problem.contestants[n].name for n in first.values() if not calls[n][0].is_kept(*calls[n][1])}
     if (count := processes_worth(len(missing), processes)) > 1:
-        compile_side_by_side(problem, missing, count, lambda n: advance(*given[n]), note)
+        compile_side_by_side(problem, missing, count, lambda n: _compile(problem, n), note)
     for n, contestant in enumerate(problem.contestants):
         note(f"compiling or loading {contestant.name} ({n + 1} of {len(problem.contestants)})")
-        advance(*given[n])
+        _compile(problem, n)
+
+
+def _compile(problem: Problem, n: int) -> None:
+    """Compile or load the loop for a contestant; for one trial at a time where it cannot be compiled for several."""
+    contestant = problem.contestants[n]
+    kernel, given = _no_trials(problem, contestant)
+    try:
+        kernel(*given)
+    except Exception as error:
+        if kernel is advance or type(error).__name__ not in NOT_IN_LANES:
+            raise
+        refused[kinds_of(problem, contestant)] = "its code, or that of the costs, is worded for one trial"
+        _compile(problem, n)
 
 
 def compile_for_parent() -> None:
@@ -153,20 +172,20 @@ def compile_for_parent() -> None:
 
     def prepared(content: bytes) -> Callable[[int], None]:
         problem: Problem = pickle.loads(content)  # noqa: S301  (the parent's)
-        return lambda n: advance(*_no_trials(problem, problem.contestants[n]))
+        return lambda n: _compile(problem, n)
 
     serve_parent(prepared)
 
 
-def _no_trials(problem: Problem, contestant: Contestant) -> tuple[Any, ...]:
-    """Return what ``advance`` is given, for no trials at all."""
+def _no_trials(problem: Problem, contestant: Contestant) -> tuple[Kernel[..., None], tuple[Any, ...]]:
+    """Return the loop and what it is given, for no trials at all."""
     none, N = np.zeros(0, dtype=np.int64), problem.origin.size
     shift = np.zeros((1, 0, 0)) if problem.plan.drift is None else np.zeros((0, 1, N))
     block = Block(0, 0, np.zeros(1, dtype=np.int64), none, none, none, none > 0, none, shift)
     ledger = empty_ledger(problem, contestant, 0)
-    return _given(
-        problem, packed_modes(problem), contestant, none, np.zeros((0, N)), np.zeros((0, N, N)), block, ledger
-    )
+    table, _ = lanes_of(problem, contestant)
+    packed = packed_modes(problem)
+    return _call(problem, packed, contestant, none, np.zeros((0, N)), np.zeros((0, N, N)), block, ledger, table)
 
 
 def packed_modes(problem: Problem) -> Packed:
@@ -180,8 +199,37 @@ def packed_modes(problem: Problem) -> Packed:
     ])  # fmt: skip
 
 
-def _advance(*given: Any) -> None:
-    advance(*_given(*given))
+def _advance(
+    problem: Problem,
+    packed: Packed,
+    contestant: Contestant,
+    trials: Integers,
+    starts: Array,
+    skews: Array,
+    block: Block,
+    ledger: Ledger,
+    table: LaneTable | None = None,
+) -> None:
+    kernel, given = _call(problem, packed, contestant, trials, starts, skews, block, ledger, table)
+    kernel(*given)
+
+
+def _call(
+    problem: Problem,
+    packed: Packed,
+    contestant: Contestant,
+    trials: Integers,
+    starts: Array,
+    skews: Array,
+    block: Block,
+    ledger: Ledger,
+    table: LaneTable | None,
+) -> tuple[Kernel[..., None], tuple[Any, ...]]:
+    """Return the loop for one trial after the other, or side by side, and what it is given."""
+    given = _given(problem, packed, contestant, trials, starts, skews, block, ledger)
+    if table is None:
+        return advance, given
+    return advance_together, (*given[:2], table, is_told(contestant), *given[2:])
 
 
 def _given(
@@ -219,44 +267,4 @@ def _block(timeline: Timeline, environment: Environment) -> Block:
         np.ascontiguousarray(timeline.live),
         environment.present,
         timeline.shift,
-    )
-
-
-def start_points(problem: Problem, trials: Integers) -> Array:
-    """Return theta_0 of each trial, shape (T, N)."""
-    scenario = problem.scenario
-    factor = scenario.start_factor
-    normals = np.zeros((trials.size, factor.shape[1]))
-    normals_by_trial(problem.entropy, START, trials, normals)
-    # Not a matrix product: BLAS may round a row differently in batches of different size.
-    return np.ascontiguousarray(scenario.start_mean + (factor * normals[:, np.newaxis, :]).sum(axis=2))
-
-
-def start_skews(problem: Problem, contestant: Contestant, trials: Integers) -> Array:
-    """Return S_0 of each trial, shape (T, N, N), before the bounds."""
-    N = problem.origin.size
-    if not contestant.has_skew:
-        return np.zeros((trials.size, 0, 0))
-    if contestant.skew is not None:
-        # a copy: a view would be read-only, another type, and the loop compiled for it once more
-        return np.broadcast_to(contestant.skew, (trials.size, N, N)).copy()
-    normals = np.zeros((trials.size, N - 1))
-    normals_by_trial(problem.entropy, SKEW, trials, normals)
-    return skew_algebra.tridiagonal(normals)
-
-
-def empty_ledger(problem: Problem, contestant: Contestant, trials: int) -> Ledger:
-    """Return the ledger of a contestant before its first step."""
-    layout, N = problem.layout, problem.origin.size
-    recorded = sum(recorded_width(one, N, layout.modes) for one in contestant.recorded)
-    predicts = all(mode.predicts for mode in problem.scenario.modes)
-    return Ledger(
-        state=np.zeros((trials, state_size(contestant.parameters, N) + LOST * predicts + layout.memory_size)),
-        streams=np.zeros((trials, 4, 4), dtype=np.uint64),
-        marks=np.tile(np.array(UNMARKED, dtype=np.int64), (trials, 1)),
-        sums=np.zeros((trials, layout.modes + bin_of(layout.steps, AGE_BITS) + 1, len(COLUMNS))),
-        waits=np.zeros((trials, layout.modes, bin_of(layout.steps, WAIT_BITS) + 1, 2), dtype=np.int64),
-        stays=np.zeros((trials, layout.modes, 2), dtype=np.int64),
-        moments=np.zeros((trials, layout.moments, N)),
-        trace=np.full((trials, problem.records, FIRST_COLUMNS + N + recorded + predicts), np.nan),
     )

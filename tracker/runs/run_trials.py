@@ -28,6 +28,7 @@ from tracker.runs.run_reading import open_run, open_run_or_part, scenario_to_res
 from tracker.runs.run_result import Run
 from tracker.runs.stored_shards import Stored, join
 from tracker.runs.summary import summarise
+from tracker.runs.trials_abreast import filled
 from tracker.scenario import ScenarioWarning
 from tracker.scenario import warnings as doubts
 from tracker.scenario.own_checks import check_at_minimisers, check_at_start
@@ -230,7 +231,7 @@ def _ready(scenario: Scenario, how: Execution, world: World | None = None) -> Pr
 
 def _size(problem: Problem, asked: int | None, part: Part | None = None) -> int:
     trials = len(part.share(problem.scenario.trials)) if part is not None else problem.scenario.trials
-    return asked or min(LARGEST_SHARD, most_trials(problem), max(1, -(-trials // MOST_SHARDS)))
+    return asked or filled(problem, min(LARGEST_SHARD, most_trials(problem), max(1, -(-trials // MOST_SHARDS))))
 
 
 def _carry_out(

@@ -2,7 +2,6 @@
 
 To add a kind: a file with a ``NamedTuple`` of parameters, a ``State`` (see ``samplers.state``), its step under
 ``@sampler(Parameters, State)`` and its keys with the facts that it can state; then one line in ``SAMPLERS``.
-
 A step chooses between numbers of a trial with ``where`` and ``any_of``, never with ``if``: then trials may go side by side.
 
 ``step`` uses theta_k, the cost of mode x_k and the observation z_k, and leaves theta_{k+1}. All randomness is handed in.
@@ -165,9 +164,6 @@ def recorded_by(*layers: type) -> tuple[Recorded, ...]:
     return tuple(one for layer in layers if layer in STATES for one in recorded_of(STATES[layer]))
 
 
-# --- shared algebra
-
-
 @inlined
 def langevin_move(theta: Array, S: Array, g: Array, w: Array, epsilon: float, noise: float) -> None:
     """Set theta to theta - epsilon (I + S) g + noise w."""
@@ -263,6 +259,10 @@ class SamplerKeys(Keys):
             return None
         eye = np.eye(len(S))
         return linear_step(gain=eye + S, heat=2.0 / self.beta * eye)
+
+    def side_by_side(self, N: int) -> bool:
+        """Tell whether its step is worded for several trials side by side, with N coordinates; else they go one at a time."""
+        return N > 0
 
     def build(self) -> Any:
         """Return the parameters for the kernels."""

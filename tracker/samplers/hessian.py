@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from tracker.compiled import any_of, helper, inlined, where
+from tracker.compiled import any_of, helper, in_lanes, inlined, where
 from tracker.costs.base import gradient, hessian
 from tracker.keys import Positive
 from tracker.samplers.base import Evaluations, MovingSkewKeys, langevin_move, reset_where, sampler
@@ -56,17 +56,25 @@ class State(NamedTuple):
 
 
 @helper
-def multiply(A: Array, D: Array, out: Array) -> None:
-    """Set ``out`` to A D."""
-    if A.size * D.shape[1] > SMALL_PRODUCT:
-        np.dot(A, D, out)
-        return
+def multiply_plainly(A: Array, D: Array, out: Array) -> None:
+    """Set ``out`` to A D, one sum after the other."""
     for r in range(A.shape[0]):
         for p in range(D.shape[1]):
             total = 0.0
             for c in range(A.shape[1]):
                 total += A[r, c] * D[c, p]
             out[r, p] = total
+
+
+def multiply(A: Array, D: Array, out: Array) -> None:
+    """Set ``out`` to A D."""
+    if A.size * D.shape[1] > SMALL_PRODUCT:
+        np.dot(A, D, out)
+    else:
+        multiply_plainly(A, D, out)
+
+
+in_lanes(multiply, lambda *_: multiply_plainly, inlined=False)  # so few numbers side by side: see ``side_by_side``
 
 
 @inlined
@@ -116,6 +124,10 @@ class HessianKeys(MovingSkewKeys):
     parameters = Hessian
     tangent = True
     tangent_limit: Positive = Field(default=1e6, description="beyond max|D| > tangent_limit D is reset to 0")
+
+    def side_by_side(self, N: int) -> bool:
+        """Where products go by plain loops, which round alike for one trial and for several."""
+        return (N + 1) * N * (N * (N - 1) // 2) <= SMALL_PRODUCT
 
     @property
     def evaluations(self) -> Evaluations:

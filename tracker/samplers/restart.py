@@ -226,6 +226,10 @@ class RestartKeys(WrapperKeys):
         """Whether its alarms are the switches themselves."""
         return self.detector == "true-times" or self.inner.told_switches
 
+    def side_by_side(self, N: int) -> bool:  # noqa: ARG002
+        """No: each trial has alarms of its own, and after one it does otherwise."""
+        return False
+
     def build(self) -> Restart:
         """Return the parameters for the kernels."""
         inner = self.inner.build()

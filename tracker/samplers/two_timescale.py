@@ -16,10 +16,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-import numpy as np
 from pydantic import Field
 
-from tracker.compiled import copy, helper
+from tracker.compiled import copy, helper, room_for
 from tracker.costs.base import gradient, observation_size, observe, value
 from tracker.keys import CostObservation, Count, Positive
 from tracker.samplers.base import (
@@ -71,18 +70,20 @@ class State(NamedTuple):
 def look_ahead(sampler: TwoTimescaleSpsa, state: State, cost: Any, k: int, streams: Words) -> float:
     """Run the fast scale from theta_k and return the sum of the cost differences."""
     N, steps = state.theta.size, sampler.inner_steps
-    Z = np.empty((steps + 1, max(1, observation_size(cost))))
+    seen = max(1, observation_size(cost))
+    Z = room_for(state.theta, (steps + 1) * seen).reshape((steps + 1, seen))
     observe(cost, k, steps + 1, streams[AHEAD], Z)
-    W = np.empty((steps, N))
-    draw_normals(streams[AHEAD], W.reshape(-1))
+    noise = room_for(state.theta, steps * N)
+    W = noise.reshape((steps, N))
+    draw_normals(streams[AHEAD], noise)
     draw_perturbation(streams[PERTURBED], state.Delta)
     copy(state.theta, state.plus)
     copy(state.theta, state.minus)
     total = 0.0
     for n in range(steps):
         langevin_pair(state.plus, state.minus, state, cost, Z[n], W[n], sampler)
-        seen = Z[n + sampler.next]
-        total += value(cost, state.plus, seen) - value(cost, state.minus, seen)
+        then = Z[n + sampler.next]
+        total += value(cost, state.plus, then) - value(cost, state.minus, then)
     return total
 
 

@@ -109,6 +109,10 @@ class WrapperKeys(SamplerKeys):
         """Whether it is told when the mode changes."""
         return self.inner.told_switches
 
+    def side_by_side(self, N: int) -> bool:
+        """As the inner sampler says."""
+        return self.inner.side_by_side(N)
+
     def step_nanoseconds(self, N: int) -> float:
         """Return the rough time of a step on one core."""
         return 10.0 + 2.0 * N + self.inner.step_nanoseconds(N)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field, model_validator
 
-from tracker.costs.base import CostKeys, GradientNoise, noise_covariance, observation_size, observe
+from tracker.costs.base import CostKeys, GradientNoise, noise_covariance, observation_size, observe, one_at_a_time
 from tracker.costs.facts import ReducedLaw, reduced_law
 from tracker.costs.formula.expression_graph import TooLong
 from tracker.costs.formula.formula_reader import read_formula
@@ -153,6 +153,11 @@ def derive(formula: str, variables: tuple[str, ...], shapes: Shapes) -> Derived:
     except FormulaError as error:
         return Derived(None, str(error), 0, ())
     return Derived(code, "", len(graph.nodes), tuple(graph.kinks(root)))
+
+
+@one_at_a_time.register(FormulaCost)
+def _one_at_a_time(cost: FormulaCost) -> bool:
+    return True
 
 
 @observation_size.register(FormulaCost)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.compiled import borrow, helper, inlined, where
+from tracker.compiled import any_of, borrow, helper, inlined, room_for, where
 from tracker.costs.base import (
     expected,
     expected_gradient,
@@ -112,8 +112,8 @@ def _surprises(p: float, q: float, nodes: Array, half_precision: float) -> float
     With s = 1 + exp(-|a - b|) <= 2, one logarithm serves a product of many s. The loop with the exponentials has no sum
     in it, and sums and products go in four lanes, so that the compiler takes several nodes at a time.
     """
-    room = np.empty((2, _CHUNK))
-    least, s = borrow(room[0]), borrow(room[1])
+    room = room_for(p, 2 * _CHUNK)
+    least, s = borrow(room[:_CHUNK]), borrow(room[_CHUNK:])
     total, product = 0.0, 1.0
     for first in range(0, nodes.size, _CHUNK):
         here = borrow(nodes[first : first + _CHUNK])
@@ -130,11 +130,12 @@ def _surprises(p: float, q: float, nodes: Array, half_precision: float) -> float
             s0, s1, s2, s3 = s0 * s[i], s1 * s[i + 1], s2 * s[i + 2], s3 * s[i + 3]
         total += (c0 + c1) + (c2 + c3)
         product *= (s0 * s1) * (s2 * s3)
-        if product > _PRODUCT_LIMIT:
-            total -= np.log(product)
-            product = 1.0
-    room[0, 0] = 0.0  # the owner of what is borrowed lives to here
-    return float(total - np.log(product))
+        large = product > _PRODUCT_LIMIT
+        if any_of(large):
+            total -= where(large, np.log(product), 0.0)
+            product = where(large, 1.0, product)
+    room[0] = 0.0  # the owner of what is borrowed lives to here
+    return total - np.log(product)  # type: ignore[no-any-return]
 
 
 @inlined

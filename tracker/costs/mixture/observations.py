@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracker.compiled import pick, room_for, where
 from tracker.costs.base import observation_size, observe, period, stored_observations
 from tracker.costs.facts import log_likelihood
 from tracker.costs.mixture.likelihood import SHUFFLE, STREAM, SWEEP, FullMixture, Mixture, surprise
@@ -32,11 +33,11 @@ def _observe(cost: Mixture, k: int, count: int, stream: Words, out: Array) -> No
             t = t + 1 if t + 1 < cost.data.size else 0
     elif cost.source == SHUFFLE:
         for i in range(count):
-            out[i, 0] = cost.data[draw_index(stream, cost.data.size)]
+            out[i, 0] = pick(cost.data, draw_index(stream, cost.data.size))
     else:
-        n = np.empty(1)
+        n = room_for(stream, 1)
         for i in range(count):
-            centre = cost.centres[1] if draw_bits(stream) & _ONE else cost.centres[0]
+            centre = where((draw_bits(stream) & _ONE) == _ONE, cost.centres[1], cost.centres[0])
             draw_normals(stream, n)
             out[i, 0] = centre + cost.deviation * n[0]
 

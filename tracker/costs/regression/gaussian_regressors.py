@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker.compiled import inlined
+from tracker.compiled import any_of, inlined, room_for
 from tracker.costs.base import (
     SELDOM,
     cost_every,
@@ -168,7 +168,7 @@ def _observation_size(cost: DrawnRegression) -> int:
 
 @observe.register(DrawnRegression)
 def _observe(cost: DrawnRegression, k: int, count: int, stream: Words, out: Array) -> None:
-    n = np.empty(cost.truth.size + 1)
+    n = room_for(stream, cost.truth.size + 1)
     for i in range(count):
         draw_normals(stream, n)
         _seen(cost, n, n, out[i])
@@ -195,15 +195,15 @@ def _memory_size(cost: DrawnRegression) -> int:
 
 @observe_on.register(DrawnRegression)
 def _observe_on(cost: DrawnRegression, k: int, count: int, stream: Words, memory: Array, out: Array) -> None:
-    if cost.memory == 0.0:
-        observe(cost, k, count, stream, out)
-    else:
+    if any_of(cost.memory != 0.0):
         N = cost.truth.size
-        n = np.empty(N + 1)
+        n = room_for(stream, N + 1)
         for i in range(count):
             draw_normals(stream, n)
             remember(cost.memory, k + i, n[:N], memory)
             _seen(cost, memory, n, out[i])
+    else:
+        observe(cost, k, count, stream, out)
 
 
 @cost_every.register(SquaredDrawn)

@@ -1,0 +1,185 @@
+"""Trials that go side by side give what they give alone, bit for bit: with any number of lanes, and where one of them is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from interpreting import interpreting
+
+import tracker
+from tracker.compiled import as_lanes, kernel, lane_table
+from tracker.engine import side_by_side
+from tracker.engine.lane_loop import advance_together
+from tracker.engine.side_by_side import LANES_VARIABLE, lanes_of
+from tracker.engine.simulate import compile_kernels, prepare, simulate
+from tracker.streams import draw_index, draw_normals
+
+WORLD = """
+name = "abreast"
+seed = 7
+trials = 11
+steps = 400
+burn_in = 90
+record_every = 23
+start = [0.5, 0.0]
+baselines = []
+[chain]
+alpha = 0.03
+Q = [[-1.0, 1.0], [1.0, -1.0]]
+[[modes]]
+name = "one"
+cost = "quadratic"
+minimum = [1.0, -1.0]
+curvature = [[2.0, 0.3], [0.3, 1.0]]
+gradient_noise = [[0.5, 0.1], [0.1, 0.4]]
+target = { radius = 0.8 }
+[[modes]]
+name = "two"
+cost = "quadratic"
+minimum = [-1.0, 0.5]
+curvature = [[1.0, -0.2], [-0.2, 1.5]]
+gradient_noise = [[0.3, 0.0], [0.0, 0.6]]
+target = { radius = 0.8 }
+[[interventions]]
+kind = "outage"
+at = 60
+steps = 41
+[[interventions]]
+kind = "switch"
+at = 170
+to = "two"
+"""
+MOVING = 'beta = 4.0\nskew = "random"\nskew_step = 0.01\nskew_bounds = [-5.0, 5.0]\n'
+SAMPLERS = {
+    "langevin": 'kind = "langevin"\nepsilon = 0.05\nbeta = 4.0\n',
+    "runs away": 'kind = "langevin"\nepsilon = 1.2\nbeta = 4.0\n',
+    "hessian": 'kind = "hessian"\nepsilon = 0.05\n' + MOVING,
+    "spsa": 'kind = "spsa"\nepsilon = 0.05\nhold = 3\n' + MOVING,
+    "two-timescale": 'kind = "two-timescale-spsa"\nepsilon = 0.05\ninner_steps = 3\n' + MOVING,
+    "averaged wandering": (
+        'kind = "averaged"\nepsilon = 0.05\nbeta = 4.0\nrate = 0.1\n[samplers.sampler]\nkind = "wandering"\n'
+        "skew = 0.5\nskew_step = 0.3\nskew_bounds = [-1.0, 1.0]\n"
+    ),
+}
+
+
+def world(sampler: str, text: str = WORLD) -> tracker.Scenario:
+    return tracker.parse(f'{text}[[samplers]]\nname = "one"\n{SAMPLERS[sampler]}')
+
+
+@pytest.fixture(autouse=True)
+def _nothing_refused() -> Iterator[None]:
+    before = dict(side_by_side.refused)
+    yield
+    side_by_side.refused.clear()
+    side_by_side.refused.update(before)
+
+
+def alone(scenario: tracker.Scenario) -> dict[str, Any]:
+    with pytest.MonkeyPatch.context() as patch, interpreting():
+        patch.setenv(LANES_VARIABLE, "1")
+        return simulate(prepare(scenario), range(scenario.trials))[0]
+
+
+def abreast(scenario: tracker.Scenario, lanes: int) -> dict[str, Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(LANES_VARIABLE, str(lanes))
+        problem = prepare(scenario)
+        table, why = lanes_of(problem, problem.contestants[0])
+        assert table is not None, why
+        assert len(table.width) == lanes
+        calls = len(advance_together.signatures)
+        found = simulate(problem, range(scenario.trials))[0]
+        assert len(advance_together.signatures) >= calls
+        return found
+
+
+def assert_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert found.keys() == expected.keys()
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array, err_msg=name)
+
+
+@pytest.mark.parametrize("sampler", list(SAMPLERS))
+def test_every_array_is_that_of_trials_alone(sampler: str) -> None:
+    scenario = world(sampler)
+    expected = alone(scenario)
+    lost = int((expected["diverged"] >= 0).sum())
+    assert (0 < lost < scenario.trials) == (sampler == "runs away")
+    assert_same(abreast(scenario, 8), expected)
+
+
+@pytest.mark.parametrize("lanes", [4, 16])
+def test_it_does_not_matter_how_many_go_side_by_side(lanes: int) -> None:
+    scenario = world("langevin")
+    assert_same(abreast(scenario, lanes), alone(scenario))
+
+
+def test_modes_that_differ_in_more_than_numbers_have_no_table() -> None:
+    one, other = (np.zeros(2), 1.0, 3), (np.ones(2), 2.0, 3)
+    table = lane_table([one, other], 8)
+    assert table is not None
+    np.testing.assert_array_equal(table.rows, [[0, 0, 1], [1, 1, 2]])
+    assert table.pattern == (0, 0, None)
+    assert lane_table([one, (np.ones(3), 2.0, 3)], 8) is None
+    assert lane_table([one, (np.ones(2), 2.0, 4)], 8) is None
+    assert lane_table([one, one], 8).pattern == (None, 0, None)
+
+
+def test_what_is_worded_for_one_trial_goes_alone_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step of one's own that asks a number with ``if``: numba refuses it in lanes, and the numbers are the same."""
+    monkeypatch.setenv(LANES_VARIABLE, "8")
+    problem = prepare(world("langevin"))
+    assert lanes_of(problem, problem.contestants[0])[0] is not None
+    refusal = numba.core.errors.TypingError("if")
+    monkeypatch.setattr(type(advance_together), "__call__", _refusing(refusal))
+    compile_kernels(problem)
+    assert lanes_of(problem, problem.contestants[0]) == (
+        None,
+        "its code, or that of the costs, is worded for one trial",
+    )
+
+
+def _refusing(error: Exception) -> Any:
+    call = type(advance_together).__call__
+
+    def refuse(self: Any, *arguments: Any) -> Any:
+        if self is advance_together:
+            raise error
+        return call(self, *arguments) if self.__name__ != "advance" else None
+
+    return refuse
+
+
+@kernel
+def _draw(words, normals, whole, width):
+    streams, out = as_lanes(words, width), as_lanes(normals, width)
+    draw_normals(streams, out)
+    for i in range(whole.shape[0]):
+        index = as_lanes(whole, width)
+        index[i] = draw_index(streams, 1000)
+
+
+def test_streams_side_by_side_are_the_streams_alone() -> None:
+    trials, count = 8, 40_000
+    words = np.random.SFC64(3).random_raw(4 * trials).reshape(4, trials)
+    alone = words.T.copy()
+    normals, whole = np.zeros((count, trials)), np.zeros((50, trials), dtype=np.uint64)
+    _draw(words, normals, whole, (0,) * trials)
+    _fill_alone(alone, expected := np.zeros((trials, count)), places := np.zeros((trials, 50), dtype=np.uint64))
+    np.testing.assert_array_equal(normals.T, expected)
+    np.testing.assert_array_equal(whole.T, places)
+    np.testing.assert_array_equal(words.T, alone)
+    assert np.abs(normals).max() > 3.6542  # the tail was met
+
+
+@kernel
+def _fill_alone(words, normals, whole):
+    for t in range(words.shape[0]):
+        draw_normals(words[t], normals[t])
+        for i in range(whole.shape[1]):
+            whole[t, i] = draw_index(words[t], 1000)
