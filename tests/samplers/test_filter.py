@@ -16,6 +16,8 @@ from worlds import SCENARIOS, bowls, scenario_of, shipped
 
 import tracker
 from tracker import limits
+from tracker.reports.exhibits import mode_belief
+from tracker.reports.run_view import View
 from tracker.scenario import ScenarioError
 
 Q = [[-1.0, 1.0], [1.0, -1.0]]
@@ -215,7 +217,12 @@ def test_several_minimisers_leave_it_out():
     scenario = scenario_of(
         wells, [{"kind": "langevin"}], chain={"alpha": 0.01, "Q": Q}, steps=20, trials=2, start=[0.0]
     )
-    assert "more than one global minimiser" in interpreted(scenario).summary["notes"][0]
+    run = interpreted(scenario)
+    (note,) = run.summary["notes"]
+    assert note.startswith("the baseline filter was left out: ")
+    assert "more than one global minimiser" in note
+    run.summary["notes"].insert(0, "another note, which names a filter")  # a page takes no note apart
+    assert mode_belief.exhibit(View(run)).reason == f"{note}."
     with pytest.raises(ScenarioError, match="more than one global minimiser"):
         interpreted(scenario.replace(baselines=["frozen", "filter"]))
 

@@ -29,8 +29,8 @@ def world_of(plan: Plan, modes: Sequence[Mode], dimension: int) -> KnownWorld:
     )
 
 
-def leave_out_baselines(scenario: Scenario, world: KnownWorld) -> tuple[Scenario, tuple[str, ...]]:
-    """Return the scenario with the baselines that it has, and a note on each that was left out for a reason.
+def leave_out_baselines(scenario: Scenario, world: KnownWorld) -> tuple[Scenario, dict[str, str]]:
+    """Return the scenario with the baselines that it has, and for each that was left out the reason.
 
     Raises
     ------
@@ -49,11 +49,11 @@ def leave_out_baselines(scenario: Scenario, world: KnownWorld) -> tuple[Scenario
         ]
         if problems:
             raise ScenarioError(problems)
-        return scenario, ()
-    notes = tuple(f"the baseline {name} was left out: {why}" for name, why in why_not.items() if why)
+        return scenario, {}
+    left_out = {name: why for name, why in why_not.items() if why}
     if scenario.baselines_settled:
-        return scenario, notes
-    return scenario.with_baselines([name for name, why in why_not.items() if not why]), notes
+        return scenario, left_out
+    return scenario.with_baselines([name for name in asked if name not in left_out]), left_out
 
 
 def bounds_of(scenario: Scenario, world: KnownWorld) -> tuple[str, ...]:

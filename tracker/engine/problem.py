@@ -92,13 +92,18 @@ class Problem(NamedTuple):
     origin: Array
     entropy: Words
     packed_modes: Packed  # ``modes`` for the loop
-    notes: tuple[str, ...]  # what was left out, and why
+    left_out: dict[str, str]  # baselines, and why
     bounds: tuple[str, ...]  # baselines whose mean square error nobody who sees one gradient a step can be below
 
     @property
     def records(self) -> int:
         """How many points of a trial are recorded."""
         return self.layout.steps // self.layout.record_every + 1
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """A sentence on each baseline that was left out, by its name."""
+        return {name: f"the baseline {name} was left out: {why}" for name, why in self.left_out.items()}
 
 
 def prepare(scenario: Scenario, modes: tuple[Mode, ...] | None = None, origin: Array | None = None) -> Problem:
@@ -108,7 +113,7 @@ def prepare(scenario: Scenario, modes: tuple[Mode, ...] | None = None, origin: A
     contestants = [Contestant(s.name, s, s.build(), skew_matrix(s, scenario)) for s in scenario.samplers]
     plan = plan_of(scenario)
     world = world_of(plan, modes, N)
-    scenario, notes = leave_out_baselines(scenario, world)
+    scenario, left_out = leave_out_baselines(scenario, world)
     contestants += [
         Contestant(name, None, offer.build(world), np.zeros((N, N)))
         for name, offer in BASELINES.items()
@@ -134,7 +139,7 @@ def prepare(scenario: Scenario, modes: tuple[Mode, ...] | None = None, origin: A
     if origin is None:
         origin = np.mean([mode.minimisers.mean(axis=0) for mode in modes], axis=0)
     return Problem(
-        scenario, modes, tuple(contestants), plan, layout, origin, entropy_words(scenario.seed), pack(modes), notes,
+        scenario, modes, tuple(contestants), plan, layout, origin, entropy_words(scenario.seed), pack(modes), left_out,
         bounds_of(scenario, world),
     )  # fmt: skip
 

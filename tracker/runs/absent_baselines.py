@@ -14,4 +14,4 @@ if TYPE_CHECKING:
 
 def absent_baselines(scenario: Scenario, modes: Sequence[Mode]) -> tuple[str, ...]:
     """Return a note on each; ``ScenarioError`` where the file lists one that does not apply."""
-    return prepare(scenario, tuple(modes)).notes
+    return tuple(prepare(scenario, tuple(modes)).notes.values())

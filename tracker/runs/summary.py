@@ -71,7 +71,7 @@ def summarise(problem: Problem, arrays: Arrays, seconds: Array, part: Part | Non
         "claims": summarise_claims(problem, run),
         "cost_every": problem.layout.cost_every,
         "ladder": summarise_ladder(problem, samplers),
-        "notes": [*problem.notes, *_why_no_distance(problem)],
+        "notes": [*problem.notes.values(), *_why_no_distance(problem)],
         "format": FORMAT,
         "hash": array_hash(arrays),
     }

@@ -51,8 +51,7 @@ def wrong_share(view: View) -> float:
 
 
 def _why_not(view: View) -> str:
-    about = [note for note in view.run.summary.get("notes", ()) if FILTER in note]
-    return about[0] + "." if about else "no filter ran beside the samplers."
+    return view.run.problem.notes.get(FILTER, "no filter ran beside the samplers") + "."
 
 
 def _caption(view: View, trial: int) -> str:
