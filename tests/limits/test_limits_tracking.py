@@ -366,6 +366,23 @@ def test_the_gain_of_a_moving_skew_is_that_of_its_first() -> None:
         limits.skew_gain(example_c(1.8, 0.5), "s", of="algorithm")
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"kind": "kinetic", "friction": 1.0},
+        {"kind": "averaged", "rate": 0.1, "sampler": {"kind": "accelerated", "skew": 0.5}},
+    ],
+)
+def test_a_kind_without_s_in_its_step_has_no_gain(keys: dict[str, object]) -> None:
+    """It was said to be 0 for ``kinetic``, which has no S, and that of its output for ``averaged``, whose slow path ended in a TypeError."""
+    scenario = shipped("example_a").replace(samplers=[{"name": "s", "epsilon": 0.05, "beta": 2.0, **keys}])
+    for question in (limits.skew_gain, lambda *both: limits.slow_skew_path(*both, [1.0])):
+        with pytest.raises(limits.OutOfScope, match="has no S"):
+            question(scenario, "s")
+    classical = scenario.replace(samplers=[{"name": "s", "kind": "langevin", "epsilon": 0.05, "beta": 2.0}])
+    assert limits.skew_gain(classical, "s").gradient[0] != 0.0  # at S = 0
+
+
 RATES = {2.0: ("frozen", 0.997, 1.000), 1.0: ("switched", 1.002, 1.000), 0.5: ("averaged", 0.462, 0.495)}
 
 

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from tracker import chain, skew
 from tracker.limits import moment_system
 from tracker.limits.exact_moments import fields
-from tracker.limits.scope import OutOfScope, sampler_keys
+from tracker.limits.scope import OutOfScope, refuse_no_skew, sampler_keys
 from tracker.limits.stationary_moments import matrix
 from tracker.limits.switched_quadratic import SwitchedQuadratic, read_quadratic
 from tracker.skew import switched_moments
@@ -70,9 +70,7 @@ def best_skew(scenario: Scenario, sampler: str) -> BestSkew:
     >>> bool(best.value <= best.without)
     True
     """
-    keys = sampler_keys(scenario, sampler)
-    if not (keys.euler or keys.tangent):
-        raise OutOfScope(f"best_skew: the kind {keys.kind} has no S that multiplies its gradient", "", sampler)
+    refuse_no_skew(sampler_keys(scenario, sampler), "best_skew")
     problem = read_quadratic(scenario, sampler, at_given_skew=True, without_skew=True)
     if moment_system.size(problem) > moment_system.DENSE or len(skew.pairs(problem.N)) > LARGEST_PAIRS:
         raise OutOfScope(

@@ -172,6 +172,12 @@ def sampler_keys(scenario: Scenario, sampler: str) -> Any:
     raise ValueError(f"sampler: {sampler!r} is none of the scenario's: {names}")
 
 
+def refuse_no_skew(keys: Any, question: str) -> None:
+    """Refuse a kind without an S that multiplies its gradient: there is nothing to vary."""
+    if not (keys.euler or keys.tangent):
+        raise OutOfScope(f"{question}: the kind {keys.kind} has no S that multiplies its gradient", "", keys.name)
+
+
 def refuse_random_skew(keys: Any) -> None:
     """Refuse an S that is drawn for each trial."""
     if getattr(keys, "skew", None) == "random":

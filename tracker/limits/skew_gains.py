@@ -13,6 +13,7 @@ from scipy.integrate import solve_ivp
 
 from tracker import skew
 from tracker.limits.exact_moments import LawOf, check_law, check_times, fields
+from tracker.limits.scope import refuse_no_skew, sampler_keys
 from tracker.limits.stationary_moments import Steady, check_radius
 from tracker.limits.switched_quadratic import SwitchedQuadratic, read_quadratic
 
@@ -40,12 +41,15 @@ class SkewGain:
 def skew_gain(scenario: Scenario, sampler: str, of: LawOf = "limit") -> SkewGain:
     """Return J(S) and E[g'D] at the sampler's S, which is S_0 for ``hessian``; raises ``Unstable`` where there is no J.
 
+    A kind without an S that multiplies its gradient is refused.
+
     >>> import tracker
     >>> scenario = tracker.load("scenarios/example_a.toml")
     >>> tracker.limits.skew_gain(scenario, "skewed").gradient.round(6)
     array([0.19103])
     """
     check_law(of)
+    refuse_no_skew(sampler_keys(scenario, sampler), "skew_gain")
     return _gain(read_quadratic(scenario, sampler, of=of, at_given_skew=True), of)
 
 
@@ -58,8 +62,9 @@ def slow_skew_path(scenario: Scenario, sampler: str, times: ArrayLike, of: LawOf
     array([0.7  , 0.528])
     """
     check_law(of)
+    keys = sampler_keys(scenario, sampler)
+    refuse_no_skew(keys, "slow_skew_path")
     problem = read_quadratic(scenario, sampler, of=of, at_given_skew=True)
-    keys = next(keys for keys in scenario.samplers if keys.name == sampler)
     low, high = getattr(keys, "skew_bounds", (-np.inf, np.inf))
     tau = check_times(times)
 
