@@ -260,6 +260,23 @@ def test_what_is_refused() -> None:
         limits.ladder(shipped("example_a"), "nobody")
 
 
+def test_nobody_is_sent_to_a_filter_that_would_be_left_out() -> None:
+    """With noise that remembers the filter baseline does not apply, and listing it is an error."""
+    world = two(1e-2)
+    keys = [{**mode.model_dump(exclude_unset=True), "noise_memory": 0.5} for mode in world.modes]
+    for ask in (limits.best_filter, limits.best_linear):
+        with pytest.raises(limits.OutOfScope, match="noise_memory: filters know white noise") as refused:
+            ask(world.replace(modes=keys))
+        assert refused.value.advice == ""
+
+
+def test_a_stay_of_one_stage_is_geometric_for_filters_too() -> None:
+    world = two(1e-2)
+    one = world.replace(chain={"alpha": 1e-2, "Q": world.chain.Q, "dwell": {"law": "erlang", "shape": 1}})
+    assert limits.best_filter(one) == limits.best_filter(world)
+    assert limits.best_linear(one).mean_square_error == limits.best_linear(world).mean_square_error
+
+
 # --- temperature
 
 

@@ -66,21 +66,22 @@ def read_signals(scenario: Scenario) -> Signals:
         raise refusal
     if scenario.chain is None or len(scenario.modes) == 1:
         raise OutOfScope("one mode that lasts leaves nothing to find out about the mode")
-    if getattr(scenario.chain, "dwell", None) is not None:
+    if not scenario.chain.law.is_geometric:
         raise OutOfScope("dwell: the mode alone is no Markov chain, and a filter must know its age too", RUN_IT)
     modes = build_modes(scenario)
     factors = []
     for index, (keys, mode) in enumerate(zip(scenario.modes, modes, strict=True)):
         place = place_of("modes", index, keys)
+        memory, correlation, _ = keys.remembered
+        if correlation != 0.0:
+            raise OutOfScope(f"{place}: {memory}: filters know white noise, and this one remembers")
         factor = additive_noise(mode.cost, scenario.dimension)
-        if factor is None or getattr(keys, "noise_memory", None):
+        if factor is None:
             raise OutOfScope(
                 f"{place}: the noise of its gradients is not Gaussian, white and the same at every theta", RUN_IT
             )
         if len(mode.minimisers) != 1:
-            raise OutOfScope(
-                f"{place}: {len(mode.minimisers)} global minimisers, so there is no one point to name", RUN_IT
-            )
+            raise OutOfScope(f"{place}: {len(mode.minimisers)} global minimisers, so there is no one point to name")
         factors.append(factor)
     Q = np.array(scenario.chain.Q, dtype=np.float64)
     return Signals(
