@@ -184,3 +184,27 @@ def _terminated() -> None:
     with signals.command_under_way():
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(1.0)
+
+
+CALLBACK = """
+import ctypes, os, signal, sys, warnings
+import tracker.cli as cli
+from tracker.cli import error_messages, program
+from tracker.compiled.caching import CacheWarning
+
+program.app.registered_commands[:] = [c for c in program.app.registered_commands if c.callback.__name__ != "limit"]
+
+@program.app.command("limit")
+@error_messages.with_exit_codes
+def compile_something(kind: str):
+    ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGTERM))()  # as llvmlite calls us while it compiles
+    warnings.warn("compiled code cannot be kept", CacheWarning)  # because of it
+    print("went on")
+
+cli.main()
+"""
+
+
+def test_a_signal_that_a_callback_of_a_library_swallows_is_one_line_too() -> None:
+    said = begun("-c", CALLBACK, "limit", "x", prepare=default_signals).communicate(timeout=60)
+    assert said == ("", "interrupted\n")

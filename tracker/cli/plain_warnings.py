@@ -6,6 +6,7 @@ import warnings
 from typing import TextIO
 
 from tracker.cli.error_messages import say
+from tracker.cli.signals import raise_if_asked
 
 
 def warn_plainly() -> None:
@@ -21,6 +22,7 @@ def warn_plainly() -> None:
         line: str | None = None,
     ) -> None:
         if category.__module__.partition(".")[0] == __package__.partition(".")[0]:
+            raise_if_asked()  # what fails because of a signal is no news
             say(f"warning: {message}")
         else:
             usual(message, category, filename, lineno, file, line)

@@ -61,6 +61,7 @@ def command_under_way() -> Iterator[None]:
         yield
         return
     before = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
+    hook = sys.unraisablehook
     _State.asked = False
     if not _State.program:
         _take()
@@ -69,6 +70,7 @@ def command_under_way() -> Iterator[None]:
         yield
     finally:
         _State.inside = False
+        sys.unraisablehook = hook
         if _State.program:
             _ignore()  # the exit code is decided
         else:
@@ -97,7 +99,14 @@ def _interrupt(*_: Any) -> None:
     _ignore()
     _State.asked = True
     if _State.inside:
+        sys.unraisablehook = _lost  # in a callback of a library
         raise KeyboardInterrupt
     with suppress(Exception):
         print("interrupted", file=sys.stderr, flush=True)
     os._exit(INTERRUPTED)
+
+
+def _lost(what: sys.UnraisableHookArgs) -> None:
+    """Say nothing of an interruption that could not be raised: ``raise_if_asked`` raises it again."""
+    if not issubclass(what.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(what)
