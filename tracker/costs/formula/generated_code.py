@@ -19,6 +19,7 @@ import numpy as np
 
 from tracker.costs.base import expected, expected_gradient, gradient, hessian, value
 from tracker.costs.formula import safe_functions
+from tracker.costs.formula.expression_graph import MOST_NODES, TooLong
 from tracker.costs.noise_memory import remembering
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from tracker.costs.formula.expression_graph import Graph
 
 PREFIX = "Formula_"
+MANY = 16  # variables, beyond which the zeros of a Hessian are one line of code
 _HEADS = {
     "value": "(cost, theta, z)",
     "gradient": "(cost, theta, z, out)",
@@ -77,10 +79,16 @@ def write_code(graph: Graph, root: int, variables: int) -> Code:
         "expected_gradient": _function(graph, "expected_gradient", slopes, outs),
     }
     if not graph.kinks(root):
-        entries, targets = [], []
+        sparse = variables > MANY
+        entries, targets = ([graph.number(0.0)], ["out[:, :] = "]) if sparse else ([], [])
         for d in range(variables):
-            entries += graph.derivatives(slopes[: d + 1], d)
-            targets += [f"out[{d}, {e}] = " + (f"out[{e}, {d}] = " if e < d else "") for e in range(d + 1)]
+            for e, entry in enumerate(graph.derivatives(slopes[: d + 1], d)):
+                if sparse and graph.value(entry) == 0.0:
+                    continue
+                entries.append(entry)
+                targets.append(f"out[{d}, {e}] = " + (f"out[{e}, {d}] = " if e < d else ""))
+        if len(entries) > MOST_NODES:
+            raise TooLong(f"its Hessian has more than {MOST_NODES} entries that are not zero")
         functions["hessian"] = _function(graph, "hessian", entries, targets)
     return Code(functions)
 

@@ -87,13 +87,11 @@ class PolynomialKeys(CostKeys):
 
     def build(self) -> Any:
         """Return the parameters for the kernels."""
-        p, N = multiplied_out(self.formula, self.variables), self.dimension
-        slopes = [p.derivative(d) for d in range(N)]
-        curvatures = [slopes[d].derivative(e) for d in range(N) for e in range(d + 1)]
+        N = self.dimension
         basis = np.eye(N) if self.basis is None else np.array(self.basis, dtype=float)
         family = PolynomialCost if self.basis is None else PolynomialInBasis
         return family(
-            terms=_terms([p, *slopes, *curvatures]),
+            terms=_terms_of(self.formula, self.variables),
             noise=noise_factor(noise_covariance(self.gradient_noise, N)),
             basis=basis,
             scale=np.abs(np.linalg.inv(basis)) @ _reach(self.formula, self.variables),
@@ -109,6 +107,14 @@ def _check_basis(given: Matrix | None, dimension: int) -> None:
         raise ValueError(f"basis: {basis.shape[0]} x {basis.shape[1]}, but there are {dimension} variables")
     if not np.linalg.cond(basis) < SINGULAR:
         raise ValueError(f"basis: not invertible: its smallest singular value is {np.linalg.svd(basis)[1][-1]:g}")
+
+
+@lru_cache(maxsize=16)
+def _terms_of(formula: str, variables: tuple[str, ...]) -> Terms:
+    """Return the formula with its derivatives; modes with one formula share the arrays."""
+    p, N = multiplied_out(formula, variables), len(variables)
+    slopes = [p.derivative(d) for d in range(N)]
+    return _terms([p, *slopes, *(slopes[d].derivative(e) for d in range(N) for e in range(d + 1))])
 
 
 def _terms(polynomials: Sequence[Polynomial]) -> Terms:
