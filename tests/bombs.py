@@ -25,6 +25,8 @@ ANNOUNCED = (
     "ten_thousand_seeds",
     "ten_thousand_wide_starts",
     "a_hundred_samplers_of_a_hundred_modes",
+    "csv_of_millions_of_cells",
+    "csv_of_many_columns",
 )
 
 HEAVY = "(a+b+c+d+e)^12"  # 1820 terms
@@ -306,7 +308,7 @@ def csv_of_many_cells() -> Files:
     return {**scenario(logistic("d.csv"), N=2), "d.csv": "x,y\n" + "1,0\n0,1\n" * 148_000}
 
 
-def csv_of_too_many_cells() -> Files:
+def csv_of_millions_of_cells() -> Files:
     return {**scenario(logistic("d.csv"), N=2), "d.csv": "x,y\n" + "1,0\n0,1\n" * 1_200_000}
 
 
@@ -416,7 +418,7 @@ BOMBS: dict[str, Callable[[], Files]] = {
         many_modes_of_large_data,
         many_observations,
         csv_of_many_cells,
-        csv_of_too_many_cells,
+        csv_of_millions_of_cells,
         csv_of_short_rows,
         csv_of_exponents,
         csv_of_many_columns,

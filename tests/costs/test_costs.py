@@ -16,6 +16,7 @@ from tracker.costs import COSTS, base, facts
 from tracker.costs.csv_rows import DataFile
 from tracker.costs.minimise import local
 from tracker.costs.polynomial.parser import FormulaError, parse
+from tracker.scenario.step_warnings import least_limit
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -599,3 +600,25 @@ def test_the_scatter_of_observations_is_that_of_single_ones(keys: dict[str, Any]
     np.testing.assert_allclose(
         local.gradient_noise(cost, theta), scatter, rtol=1e-10, atol=1e-12 * np.abs(scatter).max()
     )
+
+
+def test_modes_with_one_formula_share_its_arrays() -> None:
+    """A hundred modes with one long formula took 1 GB, each with a copy of its own."""
+    one, other = (keys_of({**CUBE, "gradient_noise": noise}).build() for noise in (0.0, 1.0))
+    assert all(a is b for a, b in zip(one.terms, other.terms, strict=True))
+    assert one.terms.factors is not keys_of({**CUBE, "formula": "x^4 + y^4 + z^4"}).build().terms.factors
+
+
+def test_hessians_of_too_many_observations_are_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """2000 rows of 401 coordinates were 2.6 GB: the limit is not known then, and no other is told in its place."""
+    cost = keys_of(LOGISTIC).build()
+    theta = np.array(points(keys_of(LOGISTIC).dimension, 1)[0])
+    held = local.observed_hessians(cost, theta)
+    assert held is not None
+    assert np.isfinite(least_limit([held], np.zeros((theta.size, theta.size))))
+    monkeypatch.setattr(local, "MOST_NUMBERS", held.values.size - 1)
+    monkeypatch.setattr(local, "MOST_IN_ORDER", held.values.size - 1)
+    none = local.observed_hessians(cost, theta)
+    assert none is not None
+    assert none.values.shape == (0, theta.size, theta.size)
+    assert np.isnan(least_limit([none, held], np.zeros((theta.size, theta.size))))

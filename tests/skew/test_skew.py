@@ -326,3 +326,9 @@ def test_a_limit_that_rounding_hides_is_not_known() -> None:
     for limit in (skew.stability_limit(H, S), skew.independent_limit([H, H], S), skew.cyclic_limit([H], S)):
         assert np.isnan(limit)
     assert skew.stability_limit(np.diag([1e-12, 1.0]), np.zeros((2, 2))) == pytest.approx(2.0, rel=IDENTITY)
+
+
+def test_the_limit_of_a_sweep_is_where_the_product_crosses_and_not_a_factor() -> None:
+    """(1 - e)(1 - 3e) = 1 at 4/3; the factors alone cross at 2 and 2/3."""
+    assert skew.cyclic_limit([[[1.0]], [[3.0]]], [[0.0]]) == pytest.approx(4.0 / 3.0, rel=3e-7)
+    assert skew.cyclic_limit([[[2.0]]], [[0.0]]) == pytest.approx(1.0, rel=3e-7)

@@ -112,6 +112,8 @@ def least_limit(nearby: Sequence[Nearby], S: Array) -> float:
     for one in nearby:
         if isinstance(one, QuadraticForm):
             limits.append(limit_alone(one, S))
+        elif isinstance(one, Hessians) and not len(one.values):
+            limits.append(float("nan"))
         elif isinstance(one, Hessians):
             limits.append((skew.cyclic_limit if one.cyclic else skew.independent_limit)(one.values, S))
         else:

@@ -17,14 +17,12 @@ if TYPE_CHECKING:
 
 
 POWERS, CONVERGED = 1000, 1e-8  # of the power iteration for a radius: at most so many steps, to this accuracy
-SCANNED, SCANS = 32, 5  # steps looked at at once, and how often between two of them again: to 1e-6
+SCANNED, NARROWED = 32, 2e-7  # steps looked at at once, and how far the interval between two of them is halved
 ROUNDING = 1e-15  # of the largest eigenvalue: of a smaller one not even the sign is known
 MANY = 64  # coordinates, beyond which it pays that H alone is symmetric
 TOGETHER = 200_000  # numbers in the factors of a product that are multiplied at once
 LARGE = 40  # dimensions beyond which a matrix of size N^2 takes more memory than it saves time
-LARGEST_TURNING = (
-    300  # coordinates; a matrix that is not symmetric takes seconds beyond, in one call that nothing breaks off
-)
+LARGEST_TURNING = 300  # coordinates, beyond which a matrix that is not symmetric takes seconds in one unbroken call
 STABLE = 1.0 - 1e-12  # beyond this radius a Lyapunov solve is noise
 
 
@@ -197,19 +195,24 @@ def cyclic_limit(hessians: ArrayLike, S: ArrayLike) -> float:
     high = SCANNED**2 * low
     if not low > 0.0:
         return low
-    for _ in range(SCANS):
-        steps = np.geomspace(low, high, SCANNED)
-        product = _products(B, steps)
-        finite = np.isfinite(product).all(axis=(1, 2))
-        radius = np.full(SCANNED, np.inf)
-        radius[finite] = np.abs(np.linalg.eigvals(product[finite])).max(axis=1)
-        first = int(np.argmax(radius >= 1.0))
-        if not radius[first] >= 1.0:
-            return float("inf")
-        if first == 0:
-            return float(low)
-        low, high = steps[first - 1], steps[first]
+    steps = np.geomspace(low, high, SCANNED)
+    beyond = _radii(B, steps) >= 1.0
+    first = int(np.argmax(beyond))
+    if not beyond[first] or first == 0:
+        return float(low) if beyond[first] else float("inf")
+    low, high = steps[first - 1], steps[first]
+    while high > (1.0 + NARROWED) * low:
+        middle = np.sqrt(low * high)
+        low, high = (low, middle) if _radii(B, np.array([middle]))[0] >= 1.0 else (middle, high)
     return float(low)
+
+
+def _radii(B: Array, steps: Array) -> Array:
+    """Return the spectral radius of the product of I - epsilon B for each of ``steps``; inf where it overflows."""
+    product, found = _products(B, steps), np.full(len(steps), np.inf)
+    finite = np.isfinite(product).all(axis=(1, 2))
+    found[finite] = np.abs(np.linalg.eigvals(product[finite])).max(axis=1)
+    return found
 
 
 def _products(B: Array, steps: Array) -> Array:

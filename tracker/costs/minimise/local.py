@@ -24,11 +24,16 @@ if TYPE_CHECKING:
 
 NEARBY_DISTANCE = 1e-2  # how far away the next minimiser is looked for, in units of 1 + |theta|
 OBSERVATIONS_DRAWN = 4096  # of observations that cannot be listed
+MOST_NUMBERS = 15_000_000  # in the Hessians of all observations: 120 MB
+MOST_IN_ORDER = 2_000_000  # and of those whose product is followed through all of them: seconds
 KINKED = 0.5  # share of a curvature; where ten times wider differences change it by more, the gradient jumps
 
 
 class Hessians(NamedTuple):
-    """Hessians of equally likely observations, shape (n, N, N); cyclic: they come one after the other, in this order."""
+    """Hessians of equally likely observations, shape (n, N, N); cyclic: they come one after the other, in this order.
+
+    n is 0 where there are so many observations that no question is answered with all of them.
+    """
 
     values: Array
     cyclic: bool
@@ -81,9 +86,12 @@ def observed_hessians(cost: Any, theta: Array) -> Hessians | None:
     if additive_noise(cost, theta.size) is not None or not has_hessian(cost):
         return None
     z, _ = _observations(cost)
+    cyclic = period(cost) == len(z) > 1
+    too_many = len(z) * theta.size**2 > (MOST_IN_ORDER if cyclic else MOST_NUMBERS)
+    z = z[:0] if too_many else z
     found = np.zeros((len(z), theta.size, theta.size))
     _observed_hessians(cost, theta, z, found)
-    return Hessians(found, cyclic=period(cost) == len(z) > 1)
+    return Hessians(found, cyclic)
 
 
 def _observations(cost: Any) -> tuple[Array, bool]:
