@@ -28,7 +28,7 @@ def jumping(alpha: float, samplers: list[dict[str, Any]], **changes: Any) -> Any
     modes = [
         {"cost": "quadratic", "minimum": [m], "curvature": [[1.0]], "gradient_noise": [[1.0]]} for m in (1.0, -1.0)
     ]
-    settings = {"steps": 2000, "start": [0.0], "seed": 3, "record_every": 500, **changes}
+    settings = {"steps": 2000, "start": [0.0], "seed": 3, "record_every": 500, "baselines": [], **changes}
     return scenario_of(modes, samplers, chain={"alpha": alpha, "Q": Q}, **settings)
 
 
@@ -146,7 +146,8 @@ def test_momentum_at_an_equal_effective_step_is_worse(alpha, trials, steps):
 
 def test_the_effective_step_stands_beside_epsilon():
     samplers = [{"kind": "langevin", "epsilon": 1e-2}, {"kind": "kinetic", "epsilon": 5e-2, "friction": 5.0}]
-    run = interpreted(jumping(1e-2, samplers, trials=2, steps=200, record_every=20))
+    everyone = ["frozen", "oracle", "filter"]
+    run = interpreted(jumping(1e-2, samplers, trials=2, steps=200, record_every=20, baselines=everyone))
     assert [row["effective_step"] for row in run.summary["samplers"]] == [1e-2, 1e-2, None, None, None]
     at = "epsilon = 0.01 for sampler-0, 0.05 (effective 0.01) for sampler-1"
     assert steps_line(run, run) == f"At these steps: {at}, in both runs."
