@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from interpreting import interpreted
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, norm
 from worlds import SCENARIOS, bowls, scenario_of, shipped
 
 import tracker
@@ -105,14 +105,51 @@ def test_only_the_common_range_of_the_noise_is_compared():
     np.testing.assert_allclose(p[:-1], odds, rtol=0, atol=1e-10)
 
 
-def test_mixture_streams_are_told_by_their_observations():
-    scenario = shipped("jumping_mixture", ["trials=1", "steps=200", "record_every=1"])
-    run = interpreted(scenario)
-    p = run.dataset["mode_probability"].values[0]
-    assert p.shape == (201, len(scenario.modes))
-    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
-    right = np.take_along_axis(p, run.dataset["mode"].values[0][:, np.newaxis].astype(int), 1)
-    assert right[50:].mean() > 1.5 / len(scenario.modes)  # better than guessing
+TRUTHS, VARIANCES = np.array([[1.0, -1.0], [-0.5, 0.8]]), (0.4, 0.9)
+R = np.array([[[2.0, 0.5], [0.5, 1.0]], [[1.0, -0.3], [-0.3, 1.5]]])
+MEANS = np.array([[1.0, 0.0], [1.0, 1.0]])
+OBSERVED = {
+    "regression": [
+        {"cost": "regression", "truth": t, "regressor_covariance": r, "noise_variance": v}
+        for t, r, v in zip(TRUTHS.tolist(), R.tolist(), VARIANCES, strict=True)
+    ],
+    "mixture": [
+        {
+            "cost": "mixture", "means": MEANS.tolist(), "variance": v, "prior_mean": [0.0, 1.0], "prior_variance": [10.0, 1.0],
+            "horizon": 100, "data": "stream", "truth": t,
+        }
+        for t, v in zip(TRUTHS.tolist(), VARIANCES, strict=True)
+    ],
+}  # fmt: skip
+
+
+def density(cost: str, bits: Any, x: int) -> np.ndarray:
+    """Draw an observation in mode x as docs/architecture says; return its density in both modes."""
+    rng = np.random.Generator(bits)
+    if cost == "mixture":
+        component = int(bits.random_raw() & 1)
+        y = MEANS[component] @ TRUTHS[x] + np.sqrt(VARIANCES[x]) * rng.standard_normal()
+        return np.array([norm.pdf(y, MEANS @ t, np.sqrt(v)).mean() for t, v in zip(TRUTHS, VARIANCES, strict=True)])
+    n = rng.standard_normal(3)
+    phi = np.linalg.cholesky(R[x]) @ n[:2]
+    y = phi @ TRUTHS[x] + np.sqrt(VARIANCES[x]) * n[2]
+    whole = zip(R, TRUTHS, VARIANCES, strict=True)
+    return np.array([multivariate_normal(cov=r).pdf(phi) * norm.pdf(y, phi @ t, np.sqrt(v)) for r, t, v in whole])
+
+
+@pytest.mark.parametrize("cost", OBSERVED)
+def test_observations_of_a_known_density_are_compared_themselves(cost):
+    chain = {"alpha": 0.03, "Q": [[-1.0, 1.0], [0.7, -0.7]], "initial": [0.3, 0.7]}
+    slow = [{"kind": "langevin", "epsilon": 1e-3}]
+    run = interpreted(scenario_of(OBSERVED[cost], slow, chain=chain, steps=200, trials=2, seed=5))
+    P = np.eye(2) + 0.03 * np.array(chain["Q"])
+    for trial in range(2):
+        bits, pi, found = np.random.SFC64(np.random.SeedSequence(5, spawn_key=(1, trial))), np.array([0.3, 0.7]), []
+        for x in run.dataset["mode"].values[trial]:
+            found.append(pi)
+            pi = pi * density(cost, bits, int(x))
+            pi = pi / pi.sum() @ P
+        np.testing.assert_allclose(run.dataset["mode_probability"][trial], found, rtol=0, atol=1e-12)
 
 
 def test_nothing_is_lost_by_underflow():
