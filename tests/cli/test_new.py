@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from interpreting import interpreted
 from typer.testing import CliRunner
 
 import tracker
@@ -49,6 +50,7 @@ def test_what_stands_there_is_named_and_left_alone() -> None:
 @pytest.mark.usefixtures("_elsewhere")
 @pytest.mark.parametrize("family", starter_families())
 def test_a_starter_is_of_its_family_and_runs_under_the_longest_name(family: str) -> None:
+    """Interpreted, as the shipped scenarios are."""
     name = "x" * 64
     assert invoke("new", name, "--like", family).exit_code == 0
     scenario = tracker.load(f"{name}.toml")
@@ -56,7 +58,7 @@ def test_a_starter_is_of_its_family_and_runs_under_the_longest_name(family: str)
     assert {mode.cost for mode in scenario.modes} == {family}
     assert len(scenario.claim) > 20
     assert "my-world" not in scenario.toml()
-    run = tracker.run(scenario.replace(trials=2, steps=300))
+    run = interpreted(scenario.replace(trials=2, steps=300))
     assert all(row["diverged"] == 0 for row in run.summary["samplers"])
 
 
