@@ -123,7 +123,7 @@ def test_random_rows_foretell_nothing_and_shuffled_ones_do(folder: Path) -> None
     ("changes", "told"),
     [
         ({"steps": N + 1}, f"steps: {N + 1} is more than the {N} rows of d.csv"),
-        ({"schedule": {"from": "month"}}, 'column "season": "dry" is not a number'),
+        ({"schedule": {"from": "month"}}, 'schedule.from: no column "month" in the data (there are: a, b, y, season)'),
         ({"schedule": {}}, "schedule"),
         ({"schedule": {"form": "season"}}, 'schedule.form: unknown key, with "season"; did you mean from?'),
         ({"schedule": {"from": "season", "switches": [[0, "dry"]]}}, "either switches or from"),
@@ -134,6 +134,18 @@ def test_what_a_column_cannot_say_is_refused(folder: Path, changes: dict[str, An
     with pytest.raises(tracker.ScenarioError) as refused:
         world(folder, **changes)
     assert told in str(refused.value)
+
+
+def test_a_column_of_text_that_nobody_uses_does_no_harm(folder: Path) -> None:
+    """The same stream for somebody who is not told the season; who wants numbers of it is told that it has none."""
+    alone = {**world(folder).modes[0].model_dump(exclude_unset=True), "data": "d.csv", "name": "all"}
+    data = {"name": "rows", "trials": 1, "steps": N, "start": [0.0] * 3, "samplers": [{"name": "sgd", "kind": "langevin", "epsilon": 0.05}]}  # fmt: skip
+    one = tracker.parse({**data, "modes": [alone]}, folder=folder)
+    np.testing.assert_array_equal(one.modes[0].feature_rows(), world(folder).modes[0].feature_rows())
+    for key, wanted in (("features", ["a", "season"]), ("label", "season")):
+        with pytest.raises(tracker.ScenarioError) as refused:
+            tracker.parse({**data, "modes": [{**alone, key: wanted}]}, folder=folder)
+        assert 'data: d.csv: row 1, column "season": "dry" is not a number' in str(refused.value)
 
 
 def test_the_column_can_be_set(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Read comma-separated numbers under a row of names, strictly; a column of names that says which mode holds is allowed.
+"""Read comma-separated numbers under a row of names, strictly; columns of text are passed over unless somebody wants their numbers.
 
 Plain numbers are read by numpy, a block of lines after the other, so that a large file takes little more memory than its numbers.
 What is odd is read again, number by number, by whoever says what is wrong with it.
@@ -18,7 +18,7 @@ from tracker.costs.regime_column import RegimeColumn
 from tracker.keys import LARGEST
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from tracker.array_types import Array
     from tracker.regular_files import Content
@@ -43,9 +43,12 @@ class DataTable(NamedTuple):
     columns: tuple[str, ...]
     numbers: Array
     regimes: RegimeColumn | None = None  # of the column that names the mode of each row, whose numbers count its names
+    words: Mapping[str, str] = {}  # columns of text, whose numbers are 0: what is wrong with one that is to be used
 
     def column(self, name: str) -> Array:
-        """Return a column, shape (rows,)."""
+        """Return a column of numbers, shape (rows,)."""
+        if name in self.words:
+            raise ValueError(self.words[name])
         return self.numbers[:, self.columns.index(name)]
 
 
@@ -60,15 +63,30 @@ def parse_table(content: Content, regime: str | None = None) -> DataTable:
         names = _names(next(rows, []))
         at, known = names.index(regime) if regime in names else None, dict[str, int]()
         numbers = array("d")  # a list of lists would take ten times the memory
+        words: dict[int, str] = {}  # dates, remarks: what nobody uses does no harm
         for n, row in enumerate(rows, 1):
             if at is not None and len(row) > at:
                 row[at] = str(known.setdefault(row[at].strip(), len(known)))
+            if n == 1:
+                words = _columns_of_text(row, names)
+            for place in words:
+                row[place : place + 1] = ["0"] * (place < len(row))
             numbers.extend(_numbers(n, row, names, WAY_OUT))
     except csv.Error as error:
         raise ValueError(f"not comma-separated values: {error}") from None
     if not numbers:
         raise ValueError("no data: the first row names the columns, and each row below has a number for each")
-    return _table(names, np.array(numbers, dtype=float).reshape(-1, len(names)), at, list(known))
+    table = _table(names, np.array(numbers, dtype=float).reshape(-1, len(names)), at, list(known))
+    return table._replace(words={names[place]: problem for place, problem in words.items()})
+
+
+def _columns_of_text(row: list[str], names: tuple[str, ...]) -> dict[int, str]:
+    """Return the columns in which the first row of data has text, and what to say to whoever wants their numbers."""
+    found = {}
+    for place, (cell, name) in enumerate(zip(row, names, strict=False)):
+        if cell.strip() and not _NUMBER.fullmatch(cell.strip()):
+            found[place] = f"row 1, column {_shown(name)}: {_shown(cell.strip())} is not a number{WAY_OUT}"
+    return found
 
 
 def _table(names: tuple[str, ...], numbers: Array, at: int | None, known: list[str]) -> DataTable:

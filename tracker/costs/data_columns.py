@@ -28,8 +28,12 @@ Column = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Columns = Annotated[tuple[Column, ...], BeforeValidator(_tuple), Field(min_length=1, max_length=MAX_DIMENSION - 1)]
 
 
-def wrong_features(features: tuple[str, ...], table: DataTable, predicted: str, role: str) -> Iterator[str]:
+def wrong_features(features: tuple[str, ...], data: DataFile, predicted: str, role: str) -> Iterator[str]:
     """Say what is wrong with ``features``; ``predicted`` is the column that is to be predicted, ``role`` its key."""
+    table = data.table
+    for name in dict.fromkeys((*features, predicted)):
+        if name in table.words:
+            yield f"data: {data}: {table.words[name]}"
     for index, name in enumerate(features):
         if name not in table.columns:
             yield f"features[{index}]: {missing(name, table)}"

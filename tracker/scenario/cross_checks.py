@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tracker import chain as hidden_chain
 from tracker.costs.base import CostKeys
 from tracker.costs.csv_rows import DataFile
+from tracker.costs.data_columns import missing
 from tracker.formatting import counted
 from tracker.metrics.claims import read_side
 from tracker.samplers.baselines import BASELINES
@@ -207,7 +208,7 @@ def _read_from_data(parts: Parts, column: str, names: list[str]) -> Iterator[str
         return
     regimes = files[0].regimes
     if regimes is None:
-        yield f'schedule.from: no column "{column}" in {files[0]}'
+        yield f"schedule.from: {missing(column, files[0].table)}"
         return
     strangers = (
         f'schedule.from: column "{column}" names {show(name)}, which is an {say_unknown(name, names, "mode")}'

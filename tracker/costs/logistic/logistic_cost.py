@@ -99,7 +99,7 @@ class LogisticKeys(CostKeys):
         return len(self.data.table.numbers) if self.rows == "in-order" else 1
 
     def _wrong_columns(self, table: DataTable) -> Iterator[str]:
-        yield from wrong_features(self.features, table, self.label, "label")
+        yield from wrong_features(self.features, self.data, self.label, "label")
         if isinstance(self.relabel, Relabel) and self.relabel.column not in table.columns:
             yield f"relabel: {missing(self.relabel.column, table)}"
 

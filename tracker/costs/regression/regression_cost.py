@@ -116,7 +116,7 @@ class RegressionKeys(CostKeys):
 
     def _check_rows(self) -> None:
         assert self.data is not None and self.features is not None and self.response is not None  # noqa: PT018
-        if problems := list(wrong_features(self.features, self.data.table, self.response, "response")):
+        if problems := list(wrong_features(self.features, self.data, self.response, "response")):
             raise Several(problems)
         rows = self.feature_rows()
         if self.ridge == 0.0 and np.linalg.matrix_rank(rows) < rows.shape[1]:
