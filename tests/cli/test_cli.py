@@ -410,11 +410,13 @@ def test_differences_are_shown_one_by_one(engine: dict[str, Any]) -> None:
 def test_the_command_that_continues_is_the_one_that_was_given(engine: dict[str, Any]) -> None:
     engine["raises"] = KeyboardInterrupt()
     given = ["--out", "my runs/a", "--workers", "3", "--engine", "processes", "--set", "chain.alpha=0.2", "--json"]
-    result = invoke("run", EXAMPLE_B, *given, "--max-memory", "2.5", "--max-steps", "1e12", "--replace", "--quiet")
+    result = invoke(
+        "run", EXAMPLE_B, *given, "--max-memory", "2.5", "--max-steps", "1e12", "--replace", "--quiet", "--verbose"
+    )
     words = shlex.split(result.stderr.partition("Continue with: ")[2])
     assert words == [
         *("tracker", "run", EXAMPLE_B, *given[:-1]),
-        *("--max-steps", "1e+12", "--max-memory", "2.5", "--json", "--quiet", "--resume"),
+        *("--max-steps", "1e+12", "--max-memory", "2.5", "--json", "--quiet", "--verbose", "--resume"),
     ]
     again = invoke(*words[1:])
     assert again.exit_code == 130  # it is understood, and interrupted again

@@ -16,6 +16,7 @@ from tracker.engine import side_by_side
 from tracker.engine.lane_loop import advance_together
 from tracker.engine.side_by_side import LANES_VARIABLE, lanes_of
 from tracker.engine.simulate import compile_kernels, prepare, simulate
+from tracker.runs.trials_abreast import filled, told
 from tracker.streams import draw_index, draw_normals
 
 WORLD = """
@@ -183,3 +184,15 @@ def _fill_alone(words, normals, whole):
         draw_normals(words[t], normals[t])
         for i in range(whole.shape[1]):
             whole[t, i] = draw_index(words[t], 1000)
+
+
+def test_a_run_says_how_many_go_side_by_side_and_fills_its_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = prepare(world("langevin"))
+    assert told(problem) == ["one: one trial at a time: so few steps or trials are not worth more"]
+    assert filled(problem, 3) == 3
+    monkeypatch.setenv(LANES_VARIABLE, "8")
+    assert told(problem) == ["one: 8 trials side by side"]
+    assert [filled(problem, size) for size in (1, 8, 11, 20)] == [8, 8, 8, 16]
+    long = problem._replace(scenario=problem.scenario.replace(steps=1_000_000))
+    monkeypatch.delenv(LANES_VARIABLE)
+    assert told(long) == ["one: 8 trials side by side"]

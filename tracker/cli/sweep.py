@@ -73,6 +73,11 @@ def sweep(
     folder = options.out if options.out is not None else DEFAULT_FOLDER / scenario.name
     again = sweep_again(file, options, metric)
     result = carry_out("sweep", run_sweep, scenario, folder, options, again, tell=_tell)
+    if options.verbose:
+        from tracker.runs.trials_abreast import told_of
+
+        for line in told_of(points[0].scenario):
+            say(f"first point: {line}")
     if not options.json:
         print_results(result, metric)
     if result.troubled:

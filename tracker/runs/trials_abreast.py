@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tracker.engine.problem import prepare
 from tracker.engine.side_by_side import lane_count, lanes_of
 
 if TYPE_CHECKING:
     from tracker.engine.problem import Problem
+    from tracker.scenario import Scenario
 
 
 def told(problem: Problem) -> list[str]:
@@ -18,6 +20,11 @@ def told(problem: Problem) -> list[str]:
         how = f"{len(table.width)} trials side by side" if table is not None else f"one trial at a time: {why}"
         lines.append(f"{contestant.name}: {how}")
     return lines
+
+
+def told_of(scenario: Scenario) -> list[str]:
+    """Return a line for each contestant of a scenario that is built for this alone."""
+    return told(prepare(scenario))
 
 
 def filled(problem: Problem, size: int) -> int:
