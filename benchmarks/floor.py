@@ -5,7 +5,7 @@ same normals and doing nothing else. Everything is interleaved in one process an
 and noisy: only the ratios mean something.
 
     python benchmarks/floor.py [rounds]
-    python benchmarks/floor.py --quick     # W1 to W3, a fifth of the trials; exit code 1 above twice a target
+    python benchmarks/floor.py --quick     # W1 to W3, fewer trials; exit code 1 above twice a target
 
 The width of vectors that is printed is the machine's; ``TRACKER_LANES`` sets how many trials go side by side.
 """
@@ -56,7 +56,7 @@ WORKLOADS = {
     "W2": ("Example 2: N = 10, 50 trials x 1e5 steps", 10, 2.0),
     "W3": ("two switching quadratics: N = 2, gradient noise, 1000 trials x 1e4 steps", 4, 1.5),
 }
-WELLS = {  # samplers of swapping wells, 10 trials x 1e5 steps: three normals a step
+WELLS = {  # samplers of swapping wells, 16 trials x 1e5 steps: three normals a step
     "classical": ("swapping wells, classical", 3, 2.5),
     "algorithm-1": ("swapping wells, Algorithm 1", 3, 3.5),
     "algorithm-2": ("swapping wells, Algorithm 2", 3, 6.0),
@@ -68,11 +68,11 @@ VECTORS = {"avx512f": "AVX-512", "avx2": "AVX2", "sse2": "SSE2"}
 def problems(*, quick: bool = False) -> dict[str, Problem]:
     one = tracker.load(SCENARIOS / "example_1.toml")
     two = tracker.load(SCENARIOS / "example_2.toml")
-    less = 5 if quick else 1
+    count = {"W1": 8, "W2": 8, "W3": 200} if quick else {"W1": 30, "W2": 50, "W3": 1000}  # whole groups of 8 where few
     scenarios = {
-        "W1": one.replace(trials=30 // less, steps=100_000, samplers=one.samplers[:1]),
-        "W2": two.replace(trials=50 // less, steps=100_000, samplers=two.samplers[:1]),
-        "W3": tracker.parse(SWITCHING_QUADRATIC).replace(trials=1000 // less),
+        "W1": one.replace(trials=count["W1"], steps=100_000, samplers=one.samplers[:1]),
+        "W2": two.replace(trials=count["W2"], steps=100_000, samplers=two.samplers[:1]),
+        "W3": tracker.parse(SWITCHING_QUADRATIC).replace(trials=count["W3"]),
     }
     return {name: alone(scenario) for name, scenario in scenarios.items()}
 
@@ -81,7 +81,7 @@ def wells() -> dict[str, Problem]:
     whole = tracker.load(SCENARIOS / "swapping_wells.toml")
     samplers = {keys.name: keys for keys in whole.samplers if keys.name in WELLS}
     return {
-        name: alone(whole.replace(trials=10, steps=100_000, samplers=[keys], claims=[]))
+        name: alone(whole.replace(trials=16, steps=100_000, samplers=[keys], claims=[]))
         for name, keys in samplers.items()
     }
 
