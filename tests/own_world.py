@@ -93,7 +93,7 @@ class TunedState(NamedTuple):
 
     theta: np.ndarray = carried("N")
     now: np.ndarray = carried(
-        1, start="epsilon", recorded=Recorded("tuned_step", "", "step", "1", "the step it takes now")
+        1, start="epsilon", recorded=Recorded("tuned_step", "", "step", "1", "the step it takes now", told=True)
     )
     last: np.ndarray = carried("N")
     g: np.ndarray = scratch("N")

@@ -351,7 +351,7 @@ def test_the_json_and_the_terminal_of_a_sweep_hold_the_tuning(
 ) -> None:
     from tracker.cli.printing import console
     from tracker.cli.sweep import sweep_as_json
-    from tracker.cli.sweep_printing import print_tuning, tuning_of
+    from tracker.reports.sweep_text import show_tuning, tuning_of
 
     sweep = swept(curve, {"samplers.*.epsilon": [0.01, 0.02, 0.04]})
     rows = sweep_as_json(sweep, "tracking_error", None)["tuning"]
@@ -362,7 +362,7 @@ def test_the_json_and_the_terminal_of_a_sweep_hold_the_tuning(
     assert rows[1]["own_best_steps"]["estimate"] == pytest.approx(0.9)
     assert [one["epsilon"] for one in rows[1]["same_step"]] == [0.01, 0.02, 0.04]
     json.dumps(rows)
-    print_tuning(console(), tuning_of(sweep, "recovery"))
+    show_tuning(console(), tuning_of(sweep, "recovery"))
     out = capsys.readouterr().out
     assert "each sampler at its own best step, by tracking error" in out
     assert "0.04 (of 3, at an end)" in out

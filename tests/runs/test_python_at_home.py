@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
 import warnings
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import matplotlib.figure
 import pytest
 from interpreting import interpreting
+from rich.console import Console
 from typer.testing import CliRunner
 from worlds import shipped
 
@@ -67,10 +71,72 @@ def test_progress_is_shown_where_it_is_asked_for(
         assert own is print
 
 
+class ZMQInteractiveShell:
+    """What a notebook's kernel is called."""
+
+
+@pytest.fixture
+def notebook(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A notebook, as far as rich and we can tell; what its cell shows."""
+    shown: list[str] = []
+    ipython, cells = ModuleType("IPython"), ModuleType("IPython.display")
+    ipython.get_ipython = ZMQInteractiveShell  # type: ignore[attr-defined]
+    cells.HTML = str  # type: ignore[attr-defined]
+    cells.display = lambda *_, **__: SimpleNamespace(update=shown.append)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", cells)
+    monkeypatch.setattr(builtins, "get_ipython", ZMQInteractiveShell, raising=False)
+    return shown
+
+
+def test_a_notebook_has_the_table_as_text_and_one_bar(run: tracker.Run, notebook: list[str]) -> None:
+    """Rich would draw both itself there: nothing would be printed, and a bar would ask for ipywidgets at each look."""
+    assert Console().is_jupyter  # control
+    assert "tracking error" in str(run)
+    with progress_of(True) as show:
+        for _ in range(100):
+            show(0.0, 10.0, "compiling <f>")
+        show(10.0, 10.0, "running")
+    assert [text.rpartition("> ")[2] for text in notebook] == ["0% compiling &lt;f&gt;", "100% running"]
+
+
+def test_results_and_scenarios_are_one_line_and_print_as_text(run: tracker.Run) -> None:
+    """``repr`` was 6,000 characters."""
+    scenario = run.scenario
+    with interpreting(None):
+        sweep = tracker.sweep(scenario.replace(trials=2, steps=8, sweep={"chain.alpha": [0.01, 0.02]}), executor=1)
+    for one in (run, sweep, scenario):
+        assert len(repr(one)) < 200
+        assert scenario.name in repr(one)
+    assert tracker.parse(str(scenario)).sha256 == tracker.parse(scenario.toml()).sha256
+    lines = str(sweep).splitlines()
+    assert lines[0] == f"{scenario.name}: tracking error"
+    assert sum("complete" in line for line in lines) == 2
+
+
+@pytest.mark.parametrize("function", [tracker.run, tracker.sweep, tracker.check_limit, tracker.advise])
+def test_what_is_no_scenario_is_refused_with_the_way_to_one(function: Any) -> None:
+    with pytest.raises(TypeError, match=r"dict given in place of a scenario: tracker\.parse"):
+        function({"name": "a"})
+    with pytest.raises(TypeError, match=r"str given in place of a scenario: tracker\.load"):
+        function("a.toml")
+
+
+def test_an_address_that_is_wrong_is_named() -> None:
+    with pytest.raises(tracker.ScenarioError, match=r"chain\.alhpa: unknown address; did you mean chain\.alpha"):
+        shipped("example_a").set("chain.alhpa", 0.1)
+
+
 def test_python_warns_of_what_the_command_warns_of() -> None:
     unstable = shipped("example_a").replace(trials=2, steps=8).set("samplers.*.epsilon", 9.0)
     with interpreting(None), pytest.warns(tracker.ScenarioWarning, match="is not mean-square stable"):
         tracker.run(unstable, executor=1)
+    swept = unstable.replace(sweep={"chain.alpha": [0.01, 0.02]})
+    with interpreting(None), pytest.warns(tracker.ScenarioWarning) as told:
+        tracker.sweep(swept, executor=1)
+    about = [str(one.message) for one in told if "is not mean-square stable" in str(one.message)]
+    assert about
+    assert all(line.startswith("point 0") and " and 1 more: " in line for line in about), about
     with interpreting(None), warnings.catch_warnings():
         warnings.simplefilter("error")
         tracker.run(shipped("example_a").replace(trials=2, steps=8), executor=1)  # control

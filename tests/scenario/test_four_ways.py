@@ -26,6 +26,7 @@ from tracker.reports.exhibit import Exhibit
 from tracker.reports.exhibits import state_paths
 from tracker.reports.run_view import View
 from tracker.reports.run_vs_run import compare
+from tracker.reports.sweep_page import points_table
 from tracker.runs import executors
 
 CODE = Path(own_world.__file__).read_text()
@@ -174,6 +175,15 @@ def test_run_resume_draw_sweep_compare_and_export(way: str, results: dict[str, s
         table[0] == next(row for row in resumed.summary["samplers"] if row["name"] == "hmc")["tracking_error"]["mean"]
     )
     assert table[0] != table[1]
+    tuned, taken = found.dataset["tuned_step"], steps.sel(tuned_step_sampler="tuned-0.01").values
+    early = taken.reshape(scenario.trials, -1)[:, :-1].mean(axis=1)  # over the averaged records: the last one is K
+    assert tuned.sel(sampler="tuned-0.01").values == pytest.approx([early.mean()] * 2)
+    assert np.isnan(tuned.sel(sampler="hmc").values).all()
+    assert found.dataset["tuned_step_stderr"].sel(sampler="tuned-0.01").values[0] == pytest.approx(
+        early.std(ddof=1) / 3**0.5
+    )
+    assert "tuned step of tuned-0.01" in points_table(found).table.columns
+    assert resumed.table["state_tuned_step"]["tuned-0.01"] == pytest.approx(early.mean())
     other = tracker.run(scenario.set("samplers.hmc.friction", 3.0), executor=1)
     moved = {
         change.sampler: change.ratio.estimate

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import sys
+import time
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,6 +24,7 @@ from tracker.reports.run_view import View
 from tracker.samplers.langevin import LangevinKeys
 from tracker.samplers.linear_step import linear_step
 from tracker.scenario.overrides import split_address
+from tracker.scenario.own_checks import check_at_start
 
 
 @pytest.fixture
@@ -111,7 +115,7 @@ def test_addresses_reach_the_fields_and_a_sweep_too(base: tracker.Scenario) -> N
     swept = base.replace(sweep={"samplers.*.epsilon": [0.01, 0.02], "modes.right.centre": [2.0, 3.0]})
     assert len(swept.sweep) == 2
     assert problems(lambda: base.set("samplers.mine.fricton", 1.0)) == [
-        "unknown address; did you mean samplers.mine.friction?"
+        "samplers.mine.fricton: unknown address; did you mean samplers.mine.friction?"
     ]
 
 
@@ -123,7 +127,7 @@ def test_names_may_have_dots_which_addresses_quote(base: tracker.Scenario) -> No
     changed = tracker.scenario.with_settings(named, ['samplers."lms-0.02".epsilon=0.5'])
     assert [one.epsilon for one in changed.samplers] == [0.01, 0.5]
     assert problems(lambda: named.set("samplers.lms-0.01.epsilon", 0.1)) == [
-        'unknown address; did you mean samplers."lms-0.01".epsilon?'
+        'samplers.lms-0.01.epsilon: unknown address; did you mean samplers."lms-0.01".epsilon?'
     ]
     assert any("the first a letter" in line for line in problems(lambda: named.replace(name="a.b")))
 
@@ -166,6 +170,61 @@ def test_an_own_sghmc_is_exact_and_drawn_from_a_script_a_file_and_a_package(tmp_
         assert limits.stability(one, "mine").stable
     other = known.replace(samplers={"mine": Sghmc(0.1, 2.5, 4.0)})
     assert np.abs(limits.stationary(other, "mine").second_by_mode / exact - 1.0).max() > 1e-3
+
+
+CELL = """
+from typing import NamedTuple
+from tracker.costs.base import gradient, value
+
+class Bump(NamedTuple):
+    centre: float
+
+@value.register(Bump)
+def _value(cost, theta, z):
+    return STEEP * (theta[0] - cost.centre) ** 2
+"""
+SLOPE = """
+@gradient.register(Bump)
+def _gradient(cost, theta, z, out):
+    out[0] = FACTOR * (theta[0] - cost.centre)
+"""
+
+
+def test_cells_are_run_again(base: tracker.Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function before the first run, the class at any time; the scenario that holds the old class says so."""
+    notebook = ModuleType("notebook_of_tests")
+    monkeypatch.setitem(sys.modules, notebook.__name__, notebook)
+
+    def cell(text: str) -> Any:
+        exec(compile(text, "<cell>", "exec"), vars(notebook))  # noqa: S102
+        return vars(notebook)["Bump"]
+
+    old = cell(CELL.replace("STEEP", "0.5"))
+    cell(SLOPE.replace("FACTOR", "2.0"))
+    cell(SLOPE.replace("FACTOR", "1.0"))  # it was refused: "already defined for Bump"
+    first = base.replace(modes={"left": old(-2.0), "right": old(2.0)})
+    assert interpreted(first) is not None
+    new = cell(CELL.replace("STEEP", "1.0"))
+    cell(SLOPE.replace("FACTOR", "2.0"))
+    assert problems(lambda: check_at_start(first)) == [
+        "Bump: the class was defined again after this scenario was made: make the scenario anew"
+    ]
+    second = first.replace(modes={"left": new(-2.0), "right": new(2.0)})
+    check_at_start(second)
+    assert [mode.cost for mode in second.modes] == ["Bump", "Bump"]  # and not Bump-2, which no directory would know
+
+
+def test_a_name_is_found_at_once(base: tracker.Scenario) -> None:
+    """A million names were made up for each class."""
+    begun = time.process_time()
+    base.replace(modes={"left": Ripple(-2.0), "right": Ripple(2.0)}, samplers={"mine": Tuned(epsilon=1e-2)})
+    assert time.process_time() - begun < 0.15
+
+
+def test_stored_draws_are_of_costs_that_observe(base: tracker.Scenario) -> None:
+    assert problems(lambda: tracker.run(base, expected_draws=10)) == [
+        "expected_draws: no mode is a cost of one's own that has observations"
+    ]
 
 
 def test_the_code_belongs_to_the_identity_and_scenarios_travel(base: tracker.Scenario) -> None:

@@ -9,6 +9,7 @@ from tracker.advice.bounded_theory import Theory
 from tracker.advice.sampler_answers import SamplerAnswers
 from tracker.limits.scope import sampler_keys
 from tracker.runs import CorruptRun, open_run
+from tracker.scenario import as_scenario
 
 if TYPE_CHECKING:
     from tracker.runs import Run
@@ -38,7 +39,7 @@ def advise(scenario: Scenario, sampler: str | None = None) -> dict[str, Any]:
     >>> advice["samplers"][0]["switched_stable"]
     {'value': True, 'basis': 'exact'}
     """
-    if not scenario.sweep:
+    if not as_scenario(scenario).sweep:
         return advice_of(Theory(scenario), sampler, finished_run(scenario))
     found = advice_of(Theory(scenario.replace(sweep=None)), sampler, None)
     found["notes"].insert(0, "sweep: this is about the values that the file gives beside its axes")

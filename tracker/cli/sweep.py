@@ -13,7 +13,7 @@ from tracker.cli.options import File, RunOptions, taking_run_options
 from tracker.cli.printing import console, print_json
 from tracker.cli.run import DEFAULT_FOLDER, carry_out, command, write_page
 from tracker.cli.sweep_checks import say_warnings, sweep_cost, sweep_refusals, warnings_of
-from tracker.cli.sweep_printing import print_points, print_results, tuning_of
+from tracker.cli.sweep_printing import print_points, print_results
 from tracker.formatting import counted
 from tracker.metrics.table import METRICS
 
@@ -139,6 +139,7 @@ def write_picture(result: Sweep, metric: str) -> str:
 
 def sweep_as_json(result: Sweep, metric: str, caption: str | None) -> dict[str, Any]:
     """Return the sweep as one JSON object."""
+    from tracker.reports.sweep_text import tuning_of
     from tracker.reports.tuning import rows_as_json
 
     return {

@@ -46,12 +46,14 @@ class GenericFunction(Generic[P, R]):
         """Return a decorator that makes a function the implementation for ``kind``."""
 
         def add(implementation: Callable[..., R]) -> Callable[..., R]:
-            if kind in self._implementations:
+            earlier = self._implementations.get(kind)
+            if earlier is not None and not _is_run_again(earlier, implementation):
                 message = f"{self.__name__} is already defined for {kind.__name__}: define it on a type of your own"
                 raise TypeError(message)
             if any(kind in served.__mro__ for served in self._compiled_for):  # kernels would go on without it
                 message = (
-                    f"{self.__name__} for {kind.__name__} comes after its first run: define the class anew with it"
+                    f"{self.__name__} for {kind.__name__} comes after its first run: run the code of the class again, too, "
+                    "and hand it over anew"
                 )
                 raise TypeError(message)
             expected, given = list(self.__signature__.parameters), list(inspect.signature(implementation).parameters)
@@ -61,7 +63,7 @@ class GenericFunction(Generic[P, R]):
                 )
                 raise TypeError(f"{self.__name__} for {kind.__name__} {takes}")
             self._implementations[kind] = implementation
-            if not Path(implementation.__code__.co_filename).is_relative_to(PACKAGE):
+            if not _is_ours(implementation):
                 _foreign.add(kind)
             return implementation
 
@@ -109,6 +111,15 @@ class GenericFunction(Generic[P, R]):
         overload(self, jit_options={**helper_options(), "forceinline": True}, strict=False)(choose)
 
 
+def _is_run_again(earlier: Callable[..., Any], now: Callable[..., Any]) -> bool:
+    """Tell whether a function stands in the place of an earlier one of the same name and module: a cell was run again."""
+    return (earlier.__module__, earlier.__qualname__) == (now.__module__, now.__qualname__) and not _is_ours(earlier)
+
+
+def _is_ours(function: Callable[..., Any]) -> bool:
+    return Path(function.__code__.co_filename).is_relative_to(PACKAGE)
+
+
 def generic(declaration: Callable[P, R]) -> GenericFunction[P, R]:
     """Declare a generic function; the body of ``declaration`` is only its documentation."""
     return GenericFunction(declaration)
@@ -131,7 +142,7 @@ def implementation_hash(kind: type) -> str:
     parts = []
     for one in _generics:
         served = one.defined_for(kind) and one.implementation(kind)
-        if served and not Path(served.__code__.co_filename).is_relative_to(PACKAGE):
+        if served and not _is_ours(served):
             parts.append((one.__name__, code_hash(served)))
     return content_hash(tuple(sorted(parts))).hex()
 

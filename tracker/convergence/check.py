@@ -29,6 +29,8 @@ from tracker.convergence.trials import RungTrials, Tally
 from tracker.convergence.verdict import Distances, Observable, Verdict
 from tracker.limits.density_means import MOST_PRODUCTS
 from tracker.limits.scope import OutOfScope
+from tracker.runs.progress_bars import progress_of
+from tracker.scenario import as_scenario
 from tracker.scenario.own_checks import check_at_start
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ def check_limit(
     trials: int | None = None,
     resolution: float | None = None,
     path: float | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     *,
     scaled: bool = False,
     workers: int | None = None,
@@ -79,8 +81,8 @@ def check_limit(
         delta, 0.05 by default: discrepancies below delta standard deviations of a statistic are not looked for.
     path : float, optional
         P of alpha = epsilon^P, in place of the scenario's ratio: the frozen (P > 1) and averaged (P < 1) limits, by exact laws.
-    progress : callable, optional
-        Called as ``progress(done, total, note)``.
+    progress : bool or callable, optional
+        True shows a bar; a function is called as ``progress(done, total, note)``.
     scaled : bool
         Judge u = (theta - vartheta) / sqrt(epsilon) at beta = inf, vartheta the recursion without gradient noise on the same path of the
         chain; with ``path`` below 1 the error of a fast chain, over sqrt(epsilon / alpha).
@@ -110,9 +112,13 @@ def check_limit(
     if trials is not None and trials < LEAST_TRIALS:
         raise ValueError(f"trials: {trials} must be at least {LEAST_TRIALS}: means over fewer are not nearly normal")
     budget.refuse_at_once(trials, budget.rungs_of(epsilons, step_ladder.RUNGS), max_steps)
-    check_at_start(scenario)
+    check_at_start(as_scenario(scenario))
     rungs = step_ladder.build(scenario, sampler, epsilons, horizon, path)
-    request = Request(trials, delta, progress or (lambda *_: None), workers, max_steps, max_work)
+    with progress_of(progress) as shown:
+        return _checked(rungs, Request(trials, delta, shown, workers, max_steps, max_work), path, scaled=scaled)
+
+
+def _checked(rungs: Ladder, request: Request, path: float | None, *, scaled: bool) -> Verdict:
     request.note(budget.plan(rungs, request))
     if scaled:
         return scaled_check.check(rungs, request)
@@ -121,7 +127,7 @@ def check_limit(
     if path is not None:
         return epsilon_path.check(rungs, request)
     try:
-        exact = exact_values(rungs, request.note, delta, max_work)
+        exact = exact_values(rungs, request.note, request.resolution, request.max_work)
     except OutOfScope as reason:
         return order_only.check(rungs, request, str(reason))
     return _judged(rungs, exact, request)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tracker.reports.run_plot import RunPlot
     from tracker.reports.summary_text import run_text
     from tracker.reports.sweep_page import write_sweep_page
+    from tracker.reports.sweep_text import sweep_text
 else:  # what a type checker must not see: it would take any name for granted
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -26,6 +27,7 @@ else:  # what a type checker must not see: it would take any name for granted
             "run_plot": ["RunPlot"],
             "summary_text": ["run_text"],
             "sweep_page": ["write_sweep_page"],
+            "sweep_text": ["sweep_text"],
         },
     )
 
@@ -35,6 +37,7 @@ __all__ = [
     "run_text",
     "scenario_html",
     "sweep_html",
+    "sweep_text",
     "write_limit_page",
     "write_run_page",
     "write_sweep_page",

@@ -9,7 +9,7 @@ from rich.text import Text
 from tracker.formatting import DASH, counted, percent, plain, step_size
 from tracker.metrics.table import METRICS
 from tracker.reports.median_waits import median_wait
-from tracker.reports.text_tables import WIDTH_OFF_TERMINAL, evaluates, number, print_table, rate, step_cell, with_error
+from tracker.reports.text_tables import evaluates, number, plain_screen, print_table, rate, step_cell, with_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,13 +26,7 @@ P_VALUES = ("rate_p_value", "p_value")  # is a mode left as often as the law say
 
 def run_text(summary: Mapping[str, Any], path: Path | None) -> str:
     """Return what came out as text, no line of it cut."""
-    import io
-
-    from rich.console import Console
-
-    page = io.StringIO()
-    show_summary(Console(file=page, width=WIDTH_OFF_TERMINAL, highlight=False), summary, path)
-    return "\n".join(line.rstrip() for line in page.getvalue().rstrip().splitlines())
+    return plain_screen(lambda screen: show_summary(screen, summary, path))
 
 
 def show_summary(screen: Console, summary: Mapping[str, Any], path: Path | None) -> None:

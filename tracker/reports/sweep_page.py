@@ -127,11 +127,18 @@ def points_table(sweep: Sweep) -> Shown:
     names = [str(name) for name in sweep.dataset["sampler"].values]
     judged = COST if sweep.scenario.no_distance else TRACKING
     rows: list[tuple[Cell, ...]] = []
+    every = (row for outcome in sweep.outcomes for row in rows_of(outcome))
+    told = dict.fromkeys((row["name"], key) for row in every for key in row.get("state", {}))
     for outcome in sweep.outcomes[:MOST_ROWS]:
         values = [axis.labels[n] for axis, n in zip(sweep.axes, outcome.point.place, strict=True)]
         errors = {row["name"]: average(row[judged]) for row in rows_of(outcome)}
-        rows.append((str(outcome.point.index), *values, outcome.state, *(errors.get(name, DASH) for name in names)))
-    columns = ("point", *(axis.address for axis in sweep.axes), "outcome", *names)
+        means = {
+            (row["name"], key): average(mean) for row in rows_of(outcome) for key, mean in row.get("state", {}).items()
+        }
+        cells = (*(errors.get(name, DASH) for name in names), *(means.get(one, DASH) for one in told))
+        rows.append((str(outcome.point.index), *values, outcome.state, *cells))
+    states = (f"{key.replace('_', ' ')} of {name}" for name, key in told)
+    columns = ("point", *(axis.address for axis in sweep.axes), "outcome", *names, *states)
     caption = f"{sentence(METRICS[judged].title)} at all points: averages over time and trials, ± standard errors over trials."
     return Shown(caption + explain_baselines(names) + _cut(len(sweep.outcomes)), Table(columns, tuple(rows)))
 

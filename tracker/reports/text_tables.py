@@ -13,7 +13,7 @@ from rich.text import Text
 from tracker import formatting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rich.console import Console
 
@@ -50,6 +50,17 @@ def print_table(
         screen.print(Text(f"{head[0]}: {row[0]}"))
         for title, cell in zip(head[1:], row[1:], strict=True):
             screen.print(Text(f"  {title}: {cell}"))
+
+
+def plain_screen(show: Callable[[Console], None]) -> str:
+    """Return what ``show`` prints as text, no line of it cut; in a notebook, too, where rich would draw it itself."""
+    import io
+
+    from rich.console import Console
+
+    page = io.StringIO()
+    show(Console(file=page, width=WIDTH_OFF_TERMINAL, highlight=False, force_terminal=False, force_jupyter=False))
+    return "\n".join(line.rstrip() for line in page.getvalue().rstrip().splitlines())
 
 
 def number(value: float | None, digits: int = 4) -> str:

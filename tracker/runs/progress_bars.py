@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
+import time
 from contextlib import contextmanager
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     Progress = Callable[[float, float, str], None]
+
+BETWEEN = 0.2  # seconds between two looks of a notebook's bar
 
 
 @contextmanager
@@ -19,7 +23,9 @@ def progress_of(asked: Any) -> Iterator[Progress]:
         yield lambda *_: None
     elif asked is not True:
         yield asked
-    elif sys.stderr.isatty() or _in_notebook():
+    elif _in_notebook():
+        yield _cell()
+    elif sys.stderr.isatty():
         with _bar() as show:
             yield show
     else:
@@ -37,10 +43,27 @@ def _bar() -> Iterator[Progress]:
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    screen = Console() if _in_notebook() else Console(stderr=True)
-    with Progress(*columns, console=screen, transient=not _in_notebook()) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None)
         yield lambda done, total, note: bar.update(task, completed=done, total=total, description=note)
+
+
+def _cell() -> Progress:
+    """One output of the cell, written anew: rich's bar would need ipywidgets there."""
+    from IPython.display import HTML, display
+
+    output, next_look, told = display(HTML(""), display_id=True), 0.0, ""
+
+    def show(done: float, total: float, note: str) -> None:
+        nonlocal next_look, told
+        now, share = time.monotonic(), done / total if total > 0 else 0.0
+        text = f'<progress value="{share:.3f}"></progress> {share:.0%} {escape(note)}'
+        if text == told or (now < next_look and done < total):
+            return
+        next_look, told = now + BETWEEN, text
+        output.update(HTML(text))
+
+    return show
 
 
 def _lines() -> Progress:

@@ -35,6 +35,9 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
         elif isinstance(entry, dict):
             parts = {part: value for part, value in entry.items() if value is None or isinstance(value, (int, float))}
             flat |= {f"{key}_{part}": value for part, value in parts.items()}
+            nested = {part: value for part, value in entry.items() if isinstance(value, dict) and "stderr" in value}
+            flat |= {f"{key}_{part}": value["mean"] for part, value in nested.items()}
+            flat |= {f"{key}_{part}_stderr": value["stderr"] for part, value in nested.items()}
         elif entry is None or isinstance(entry, (int, float, str)):
             flat[key] = entry
     return flat
@@ -72,6 +75,14 @@ class Run:
         import tracker
 
         return tracker.reports.run_html(self)
+
+    def __repr__(self) -> str:
+        """One line."""
+        about = self.summary["scenario"]
+        names = ", ".join(row["name"] for row in self.summary["samplers"])
+        return (
+            f"<Run {about['name']}: {about['trials']} trials x {about['steps']} steps, seed {about['seed']}: {names}>"
+        )
 
     def __str__(self) -> str:
         """The table that the terminal shows."""

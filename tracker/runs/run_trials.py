@@ -29,7 +29,7 @@ from tracker.runs.run_result import Run
 from tracker.runs.stored_shards import Stored, join
 from tracker.runs.summary import summarise
 from tracker.runs.trials_abreast import filled
-from tracker.scenario import ScenarioWarning
+from tracker.scenario import ScenarioWarning, as_scenario
 from tracker.scenario import warnings as doubts
 from tracker.scenario.own_checks import check_at_minimisers, check_at_start
 from tracker.scenario.own_kinds import with_expected_draws
@@ -108,7 +108,7 @@ def run(
     >>> [row["name"] for row in run.summary["samplers"]], run.dataset.sizes["trial"]
     (['skewed', 'frozen', 'oracle', 'filter'], 2)
     """
-    if scenario.sweep:
+    if as_scenario(scenario).sweep:
         raise ValueError("a scenario with [sweep] stands for many runs: run its points one by one")
     if (resume or add_trials) and (replace or out is None):
         asked = "resume" if resume else "add_trials"
@@ -119,7 +119,7 @@ def run(
         for line in doubts(scenario):
             warnings.warn(line, ScenarioWarning, stacklevel=2)
     with progress_of(progress) as shown:
-        how = Execution(executor, engine, shown, notice or _warn, checks)
+        how = Execution(executor, engine, shown, notice or warn, checks)
         where = None if out is None else Path(out)
         return _run(scenario, where, how, share, shard_size, replace=replace, resume=resume, add_trials=add_trials)
 
@@ -210,7 +210,8 @@ def _with_more_trials(
         return _carry_out(problem, manifest, directory, kept, how)
 
 
-def _warn(line: str) -> None:
+def warn(line: str) -> None:
+    """Tell what was put right on the way, where nobody asked to be told."""
     warnings.warn(line, RuntimeWarning, stacklevel=2)
 
 

@@ -22,6 +22,7 @@ from tracker.runs.manifest import FORMAT
 from tracker.runs.minimiser_path import path_lengths
 from tracker.runs.netcdf import array_hash
 from tracker.runs.stability_of_steps import steps_over_limits
+from tracker.runs.state_means import state_means
 from tracker.scenario import classifies, regimes
 
 if TYPE_CHECKING:
@@ -137,6 +138,7 @@ def summarise_sampler(problem: Problem, run: MeasuredRun, n: int, metrics: dict[
         "final": summarise_final(problem, arrays["final"][kept, n], arrays["final_mode"][kept]),
         "diverged": int((~kept).sum()),
         "first_divergence": int(arrays["diverged"][~kept, n].min()) if not kept.all() else None,
+        **state_means(problem, run.arrays, n, kept),
         "resets": int(arrays["resets"][:, n].sum()),
         "evaluations": contestant.evaluations._asdict(),
         "observations": contestant.observations,

@@ -76,6 +76,17 @@ class Sweep:
 
         return tracker.reports.sweep_html(self)
 
+    def __str__(self) -> str:
+        """The tables that the terminal shows."""
+        import tracker
+
+        return tracker.reports.sweep_text(self)
+
+    def __repr__(self) -> str:
+        """One line."""
+        swept = ", ".join(f"{axis.address} ({len(axis.values)} values)" for axis in self.axes)
+        return f"<Sweep {self.scenario.name}: {swept}>"
+
 
 def outcome_of_run(point: Point, result: Run) -> Outcome:
     """Return the outcome of a point that has a result."""

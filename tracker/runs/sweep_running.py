@@ -6,6 +6,7 @@ differ only by what is swept. They share the compiled kernels of one process, an
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
@@ -23,9 +24,11 @@ from tracker.runs.ownership import put_aside
 from tracker.runs.progress_bars import progress_of
 from tracker.runs.run_errors import CorruptRun
 from tracker.runs.run_identity import resolve_links
-from tracker.runs.run_trials import run
+from tracker.runs.run_trials import run, warn
 from tracker.runs.sweep_points import axes_of, points_of
 from tracker.runs.sweep_result import Outcome, Sweep, outcome_of_run
+from tracker.scenario import ScenarioWarning, as_scenario
+from tracker.scenario import warnings as doubts
 from tracker.scenario.own_checks import check_at_start
 
 if TYPE_CHECKING:
@@ -45,7 +48,7 @@ def sweep(
     resume: bool = False,
     engine: str = "threads",
     progress: Progress | bool | None = None,
-    notice: Callable[[str], None] = lambda _: None,
+    notice: Callable[[str], None] | None = None,
     tell: Callable[[Outcome], None] = lambda _: None,
     checks: bool = True,
 ) -> Sweep:
@@ -60,7 +63,8 @@ def sweep(
     replace, resume : bool
         Whether a sweep that ``out`` holds already is overwritten, or continued: points that are finished are only read.
     notice : callable, optional
-        Told, in a line, what went wrong on the way and was put right.
+        Told, in a line, what went wrong on the way and was put right; otherwise a warning says so, and
+        ``tracker.ScenarioWarning`` warns of what is doubtful at a point.
     tell : callable, optional
         Called with the outcome of each point as soon as it ends.
 
@@ -77,9 +81,12 @@ def sweep(
     >>> found.dataset["tracking_error"].dims
     ('chain.alpha', 'sampler')
     """
-    if checks:
+    if as_scenario(scenario) and checks:
         check_at_start(scenario)  # once for all points; each has its own check at its minimisers
     points = points_of(scenario)
+    if notice is None:
+        for line in _doubts(points):
+            warnings.warn(line, ScenarioWarning, stacklevel=2)
     if not isinstance(executor, Executor):
         refuse_if_silent(engine, scenario.packages)  # once for all points, not one failure for each
     # one pool for all points, unless it is the caller's
@@ -87,7 +94,7 @@ def sweep(
         nullcontext(executor) if isinstance(executor, Executor) else KeptEngine(executor)
     )
     with progress_of(progress) as shown, pool as workers:
-        how = Execution(workers, engine, shown, notice, checks)
+        how = Execution(workers, engine, shown, notice or warn, checks)
         return _sweep(scenario, points, None if out is None else Path(out), how, tell, replace=replace, resume=resume)
 
 
@@ -123,6 +130,15 @@ def _all(
         tell(outcomes[-1])
         done += _work(point)
     return tuple(outcomes)
+
+
+def _doubts(points: Sequence[Point]) -> list[str]:
+    """Return what is doubtful: each line once, with the first point that it is about and how many others."""
+    found: dict[str, list[str]] = {}
+    for point in points:
+        for line in doubts(point.scenario):
+            found.setdefault(line, []).append(point.label)
+    return [f"{first}{f' and {len(more)} more' if more else ''}: {line}" for line, (first, *more) in found.items()]
 
 
 def _work(point: Point) -> float:

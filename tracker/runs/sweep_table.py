@@ -9,6 +9,7 @@ import numpy as np
 from tracker import __version__
 from tracker.metrics.table import METRICS
 from tracker.runs.labelled_arrays import LabelledArray, LabelledArrays, labels_of
+from tracker.runs.state_means import STATE, told_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -47,6 +48,14 @@ def sweep_columns() -> Iterator[tuple[str, tuple[str, ...], str]]:
     yield "epsilon", ("epsilon",), "step of the sampler"
 
 
+def _state_columns(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    """Yield likewise what the kinds tell of their states."""
+    for name in told_in(row for outcome in outcomes for row in _rows(outcome)):
+        about = f"{name.replace('_', ' ')}, averaged over time and trials"
+        yield name, (STATE, name, "mean"), about
+        yield f"{name}_stderr", (STATE, name, "stderr"), f"standard error of the {about}"
+
+
 def sweep_table(scenario: Scenario, axes: Sequence[Axis], outcomes: Sequence[Outcome]) -> LabelledArrays:
     """Return all numbers over the swept addresses and ``sampler``; nan where a point failed or has no such sampler."""
     shape = tuple(len(axis.values) for axis in axes)
@@ -54,7 +63,7 @@ def sweep_table(scenario: Scenario, axes: Sequence[Axis], outcomes: Sequence[Out
     samplers = list(dict.fromkeys(row["name"] for outcome in outcomes for row in _rows(outcome)))
     variables: dict[str, LabelledArray] = {}
 
-    for name, path, meaning in sweep_columns():
+    for name, path, meaning in (*sweep_columns(), *_state_columns(outcomes)):
         values = np.full((*shape, len(samplers)), np.nan)
         for outcome in outcomes:
             for row in _rows(outcome):

@@ -31,7 +31,7 @@ from tracker.samplers.state import Recorded, carried, scratch
 if TYPE_CHECKING:
     from tracker.array_types import Array, Words
 
-ADAPTED_EPSILON = Recorded("adapted_epsilon", "", "epsilon", "1", "step that the sampler has learnt")
+ADAPTED_EPSILON = Recorded("adapted_epsilon", "", "epsilon", "1", "step that the sampler has learnt", told=True)
 
 
 class AdaptiveStep(NamedTuple):

@@ -36,7 +36,8 @@ COUNTERS = ("resets", "watch", "times")  # parts that count over a whole trial
 class Recorded(NamedTuple):
     """A part of the state that is recorded with theta: the array's name, its own axis ("" for a number), and how to speak of it.
 
-    An axis is "theta" (N), "pair" or "mode_name" (X). ``by_one``: only one contestant of a run can have it.
+    An axis is "theta" (N), "pair" or "mode_name" (X). ``by_one``: only one contestant of a run can have it. ``told``: its mean over
+    the averaged records stands in the summary and in the table of a sweep.
     """
 
     name: str
@@ -45,10 +46,11 @@ class Recorded(NamedTuple):
     unit: str
     long_name: str
     by_one: bool = False
+    told: bool = False
 
 
 SKEW = Recorded("skew", "pair", "S", "1", "entries S(i, j), i > j, of the skew matrix")
-SIGMA = Recorded("sigma", "", "sigma", "1", "factor of the injected noise of the classical sampler")
+SIGMA = Recorded("sigma", "", "sigma", "1", "factor of the injected noise of the classical sampler", told=True)
 
 
 class StatePart(NamedTuple):

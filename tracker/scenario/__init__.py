@@ -5,8 +5,9 @@ from __future__ import annotations
 from tracker.scenario.builders import Mode, build_modes, classifies, initial_law, skew_matrix
 from tracker.scenario.complaints import ScenarioError, ScenarioWarning
 from tracker.scenario.json_schema import json_schema
-from tracker.scenario.model import Scenario, load, parse, with_settings
+from tracker.scenario.model import Scenario, as_scenario
 from tracker.scenario.plugins import PluginError
+from tracker.scenario.reading import load, parse, with_settings
 from tracker.scenario.step_warnings import doubtful_targets, regime, regimes, stability_limits, warnings
 from tracker.scenario.switching_check import switched_systems, unstable_when_switched
 
@@ -16,6 +17,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "ScenarioWarning",
+    "as_scenario",
     "build_modes",
     "classifies",
     "doubtful_targets",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -29,11 +30,26 @@ WORDS = {"modes": "cost", "samplers": "kind"}
 
 def handed_over(data: Mapping[str, Any], plugins: Sequence[Plugin]) -> tuple[dict[str, Any], Plugins]:
     """Return ``data`` with modes and samplers as lists of tables and keys, and the families that they bring with them."""
-    found, known = dict(data), tuple(plugins)
+    found, known = dict(data), tuple(plugin for plugin in plugins if _is_wanted(plugin, data))
     for table in WORDS:
         if table in found:
             found[table], known = _entries(table, found[table], known)
     return found, known
+
+
+def _is_wanted(plugin: Plugin, data: Mapping[str, Any]) -> bool:
+    """Tell whether a family is still used; those of files and packages stay. A cell that is run again makes its class anew."""
+    if plugin.package or plugin.code is not None or not issubclass(plugin.keys, OwnKeys):
+        return True
+    given = data.get(plugin.table)
+    entries = given.values() if isinstance(given, Mapping) else given if isinstance(given, (list, tuple)) else ()
+    return any(_names(plugin, WORDS[plugin.table], entry) for entry in entries)
+
+
+def _names(plugin: Plugin, word: str, entry: Any) -> bool:
+    chosen = entry.get(word) if isinstance(entry, Mapping) else entry
+    own: Any = plugin.keys  # an ``OwnKeys``, so it knows its tuple
+    return isinstance(chosen, (own, own.own)) or chosen == plugin.name
 
 
 def _entries(table: str, given: Any, plugins: Plugins) -> tuple[Any, Plugins]:
@@ -91,7 +107,7 @@ def _family(table: str, own: type, plugins: Plugins) -> tuple[str, Plugins]:
         if plugin.table == table and issubclass(plugin.keys, OwnKeys) and plugin.keys.own is own:
             return plugin.name, plugins
     taken, word = families_with(plugins)[table].known, _clean(own.__name__)
-    name = next(one for one in (word, *(f"{word}-{n}" for n in range(2, 10**6))) if one not in taken)
+    name = next(one for one in chain([word], (f"{word}-{n}" for n in count(2))) if one not in taken)
     return name, (*plugins, Plugin(table, name, "", "", keys_for(own, table, name)))
 
 

@@ -1,6 +1,6 @@
-"""A valid scenario: how it is read, changed and named by a hash.
+"""A valid scenario: how it is changed and named by a hash.
 
-A ``Scenario`` is frozen and valid. What makes one (``load``, ``parse``, ``replace``, ``set``) tells all problems in one error.
+A ``Scenario`` is frozen and valid. What makes one (``replace``, ``set``, and those of ``reading.py``) tells all problems in one error.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -19,14 +18,13 @@ from tracker.costs.gaussian_noise import noise_factor
 from tracker.costs.work_account import one_account
 from tracker.scenario import toml_text
 from tracker.scenario.builders import build_modes
-from tracker.scenario.code_file import KEPT_COPY, CodeFile, load_code, read_code
-from tracker.scenario.complaints import ScenarioError, show
+from tracker.scenario.code_file import KEPT_COPY, CodeFile
+from tracker.scenario.complaints import ScenarioError
 from tracker.scenario.cross_checks import disagreements
-from tracker.scenario.data_files import files_of, fingerprint, read_data_files
+from tracker.scenario.data_files import files_of, fingerprint
 from tracker.scenario.handed_over import handed_over
-from tracker.scenario.overrides import apply_settings, put, without_stale_claims
+from tracker.scenario.overrides import put, without_stale_claims
 from tracker.scenario.own_kinds import OwnCost
-from tracker.scenario.plugins import load_plugins
 from tracker.scenario.registry import Plugin, families_with
 from tracker.scenario.sweep_check import sweep_problems
 from tracker.scenario.tables import Gaussian, ScenarioKeys
@@ -151,6 +149,15 @@ class Scenario(ScenarioKeys):
 
         return tracker.reports.scenario_html(self)
 
+    def __repr__(self) -> str:
+        """One line."""
+        modes, samplers = (", ".join(one.name for one in table) for table in (self.modes, self.samplers))
+        return f"<Scenario {self.name}: {self.trials} trials x {self.steps} steps; modes {modes}; samplers {samplers}>"
+
+    def __str__(self) -> str:
+        """The file."""
+        return self.toml()
+
     def parts(self) -> dict[str, Any]:
         """Return the fields that were given, as they are."""
         return {key: getattr(self, key) for key in type(self).model_fields if key in self.model_fields_set}
@@ -210,7 +217,19 @@ class Scenario(ScenarioKeys):
         >>> tracker.load("scenarios/example_a.toml").set("samplers.*.epsilon", 0.01).samplers[0].epsilon
         0.01
         """
-        return make_scenario(put(self.parts(), address, value, self._plugins), self._plugins)
+        try:
+            changed = put(self.parts(), address, value, self._plugins)
+        except ScenarioError as error:
+            raise ScenarioError([f"{address}: {problem}" for problem in error.problems]) from None
+        return make_scenario(changed, self._plugins)
+
+
+def as_scenario(given: Any) -> Scenario:
+    """Return what was handed over as a scenario; ``TypeError`` says how to make one of something else."""
+    if isinstance(given, Scenario):
+        return given
+    way = "tracker.parse(...) makes one of a dict" if isinstance(given, Mapping) else "tracker.load(path) reads one"
+    raise TypeError(f"{type(given).__name__} given in place of a scenario: {way}")
 
 
 def make_scenario(data: Mapping[str, Any], plugins: Sequence[Plugin] = ()) -> Scenario:
@@ -237,64 +256,3 @@ def _with_dimension(parts: dict[str, Any]) -> dict[str, Any]:
         for mode in parts["modes"]
     ]
     return {**parts, "modes": tuple(modes)}
-
-
-def with_settings(scenario: Scenario, settings: Sequence[str]) -> Scenario:
-    """Return the scenario with each ``"ADDRESS=VALUE"`` carried out; VALUE is TOML. Checked again."""
-    return make_scenario(apply_settings(scenario.parts(), settings, scenario.plugins), scenario.plugins)
-
-
-def parse(
-    text: str | Mapping[str, Any],
-    name: str = "scenario",
-    settings: Sequence[str] = (),
-    folder: str | Path | None = None,
-    plugins: Sequence[str] = (),
-    code: str | Path | CodeFile | None = None,
-) -> Scenario:
-    """Return the scenario that a TOML text describes, or a dict with the same keys; ``name`` stands for it in messages.
-
-    ``settings`` are changes ``"chain.alpha=1e-4"`` made before the check; data files are looked for in ``folder``;
-    ``plugins`` names installed packages whose costs and samplers may be used, ``code`` a Python file with one's own
-    (docs/own-code): their code is run.
-
-    >>> import tracker
-    >>> from pathlib import Path
-    >>> text = Path("scenarios/example_a.toml").read_text()
-    >>> tracker.parse(text, settings=["chain.alpha=0.01"]).chain.alpha
-    0.01
-    """
-    data = toml_text.read_tables(text, name) if isinstance(text, str) else _given_keys(text, name)
-    more = load_plugins(plugins)
-    if code is not None:
-        more += load_code(code if isinstance(code, CodeFile) else read_code(code))
-    if not isinstance(text, str):
-        data, more = handed_over(data, more)
-    data = apply_settings(data, settings, more) if settings else data
-    scenario = make_scenario(data if folder is None else read_data_files(data, Path(folder), more), more)
-    return scenario.written_as(text) if isinstance(text, str) and not settings else scenario
-
-
-def _given_keys(data: Any, name: str) -> dict[str, Any]:
-    """Return a dict that was given in place of a text."""
-    if not isinstance(data, Mapping):
-        raise ScenarioError([f"{name}: {show(data)} must be TOML text or a dict with the keys of a scenario file"])
-    if strangers := [key for key in data if not isinstance(key, str)]:
-        raise ScenarioError([f"{name}: {show(key)} must be text: it stands for a key" for key in strangers])
-    return dict(data)
-
-
-def load(
-    path: str | Path,
-    settings: Sequence[str] = (),
-    plugins: Sequence[str] = (),
-    code: str | Path | CodeFile | None = None,
-) -> Scenario:
-    """Return the scenario in a file; see ``parse``.
-
-    >>> import tracker
-    >>> tracker.load("scenarios/example_a.toml", ["trials=4"]).trials
-    4
-    """
-    path = Path(path)
-    return parse(toml_text.read_text(path), path.name, settings, path.parent, plugins, code)

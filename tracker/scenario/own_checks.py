@@ -5,6 +5,7 @@ First at the start and beside it, before anything is compiled; then at the minim
 
 from __future__ import annotations
 
+import sys
 import traceback
 from functools import partial
 from pathlib import Path
@@ -80,6 +81,13 @@ def _refuse_changed(scenario: Scenario) -> None:
     """Compiled code holds the constants and helpers that it was compiled with: what was changed since is not used in silence."""
     built: list[Any] = [*(mode.build() for mode in scenario.modes), *(one.build() for one in scenario.samplers)]
     kinds = {type(getattr(one, "inner", one)) for one in built}
+    if again := sorted(kind.__name__ for kind in kinds if _is_defined_again(kind)):
+        raise ScenarioError(
+            [
+                f"{name}: the class was defined again after this scenario was made: make the scenario anew"
+                for name in again
+            ]
+        )
     if changed := sorted(kind.__name__ for kind in kinds if changed_since_compiled(kind)):
         raise ScenarioError(
             [
@@ -88,6 +96,12 @@ def _refuse_changed(scenario: Scenario) -> None:
                 for name in changed
             ]
         )
+
+
+def _is_defined_again(kind: type) -> bool:
+    """Tell whether the name of a class means another class by now: a cell was run again, and the scenario holds the old one."""
+    now = getattr(sys.modules.get(kind.__module__), kind.__qualname__, kind)
+    return now is not kind and isinstance(now, type)
 
 
 def _problem(place: str, own: Any, what: str, check: Callable[[], None]) -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import field_validator, model_validator
 
 from tracker.compiled import implementation_hash
-from tracker.costs.base import CostKeys, gradient, hessian, period, value
+from tracker.costs.base import CostKeys, gradient, hessian, observation_size, period, value
 from tracker.costs.facts import as_quadratic
 from tracker.costs.foretold import predicts
 from tracker.costs.stored_draws import with_stored_draws
@@ -243,11 +243,12 @@ def with_expected_draws(scenario: Any, count: int | None) -> Any:
     """Return the scenario in which ``count`` stored draws define the cost of each own mode that has observations."""
     if count is None:
         return scenario
-    if not any(isinstance(mode, OwnCost) for mode in scenario.modes):
-        raise ScenarioError(["expected_draws: no mode is a cost of one's own"])
+    meant = [isinstance(mode, OwnCost) and observation_size(mode.parameters_given()) > 0 for mode in scenario.modes]
+    if not any(meant):
+        raise ScenarioError(["expected_draws: no mode is a cost of one's own that has observations"])
     modes = [
-        type(mode).model_validate({**mode.flat(), "expected_draws": count}) if isinstance(mode, OwnCost) else mode
-        for mode in scenario.modes
+        type(mode).model_validate({**mode.flat(), "expected_draws": count}) if own else mode
+        for mode, own in zip(scenario.modes, meant, strict=True)
     ]
     return scenario.replace(modes=modes)
 

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from itertools import accumulate
 from pathlib import Path
 
-from tracker.scenario.model import parse
+from tracker.scenario.reading import parse
 from tracker.scenario.toml_text import read_text
 
 PACKAGE = Path(__file__).resolve().parents[1]
