@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from interpreting import interpreting
 from worlds import shipped
 
 import tracker
@@ -383,3 +384,31 @@ def test_fields_are_reached_by_name_and_by_key_and_go_to_json() -> None:
     assert "limit: confirmed" in str(verdict)
     with pytest.raises(AttributeError):
         verdict.resolution = 0.1  # type: ignore[misc]
+
+
+# --- kinds whose limit nobody knows
+
+
+def test_a_kind_that_theory_does_not_know_has_means_and_no_verdict() -> None:
+    """It was refused as an invalid scenario, after the limit's law had been computed."""
+    noise = {"noise_step": 0.01, "noise_bounds": [0.5, 2.0]}
+    scenario = A.replace(samplers=[{"name": "s", "kind": "tempered", "epsilon": 0.1, **noise}])
+    told: list[str] = []
+    with interpreting(None):
+        verdict = tracker.check_limit(
+            scenario,
+            trials=100,
+            epsilons=[1 / 8, 1 / 16, 1 / 32],
+            horizon=1.0,
+            progress=lambda *one: told.append(one[2]),
+        )
+    assert (verdict.limit_verdict, verdict.implementation_verdict) == ("unavailable", "unavailable")
+    assert told[0].startswith("s: theory needs a sampler that stays as it is, and tempered moves its noise; 100 trials")
+    assert verdict.observables[0].limit is None
+    assert verdict.observables[0].stderr[0] > 0.0
+    assert "theory knows no limit of this kind here" in verdict.statements[1]
+    assert "there is no limit to set the means against" in verdict.statements[3]
+    assert "order only" not in str(verdict)
+    assert json.loads(json.dumps(verdict.json()))["order"]["estimate"] is None
+    with pytest.raises(ScenarioError, match="path: sampler"):
+        tracker.check_limit(scenario, path=0.5)

@@ -74,6 +74,10 @@ def test_a_cost_that_is_not_quadratic_is_refused_by_its_place() -> None:
     assert caught.value.reason.startswith('modes[0] "')
     assert caught.value.reason.endswith("theory is exact for quadratic costs only, and polynomial is none")
     assert caught.value.advice == "use limits.density (N = 1, 2) or limits.coupled (any N)"
+    momentum = wells.replace(samplers={"m": {"kind": "kinetic", "epsilon": 0.01, "friction": 1.0}})
+    with pytest.raises(OutOfScope) as caught:
+        limits.moments(momentum, "m", [1.0])
+    assert caught.value.advice == "simulate it instead"  # neither of the two knows its kind: advice went in a circle
 
 
 def test_an_unknown_sampler_is_a_wrong_argument_and_no_matter_of_theory() -> None:

@@ -9,6 +9,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import matplotlib.figure
+import numpy as np
 import pytest
 from interpreting import interpreting
 from rich.console import Console
@@ -17,6 +18,9 @@ from worlds import shipped
 
 import tracker
 from tracker.cli import app
+from tracker.reports.checks import checks
+from tracker.reports.exhibits.diagnostics import exhibit, health
+from tracker.reports.run_view import View
 from tracker.runs.progress_bars import progress_of
 from tracker.scenario import stability_limits
 
@@ -151,6 +155,20 @@ def test_nothing_is_claimed_of_a_kind_that_says_nothing() -> None:
         }
     )
     assert {limit.sampler for limit in stability_limits(scenario)} == {"classical"}
+    with interpreting(None):
+        view = View(tracker.run(scenario.replace(trials=2, steps=8), executor=1))
+    found = health(view)
+    assert found["classical"].any_noise > 0.0  # control
+    assert np.isnan(found["second-order"].any_noise)
+    assert "noise ratios are not known for the kind of second-order" in exhibit(view, found).caption
+    seen = {check.name: check for check in checks(view, found)}
+    assert seen["gradient noise"].result.endswith("; not known for the kind of second-order")
+    assert seen["steps"].result.endswith("; not known for the kind of second-order")
+    assert seen["state"].result == "no resets"  # there are no bounds that anybody knows
+    alone = {"second-order": found["second-order"]}
+    unmade = {check.name: check for check in checks(view, alone) if not check.made}
+    assert list(unmade) == ["gradient noise", "steps"]
+    assert {check.sign for check in unmade.values()} == {"–"}
 
 
 def test_small_things_of_the_command_line() -> None:

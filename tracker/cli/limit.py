@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tracker.cli.error_messages import CHECK, REFUSED, USAGE, Refused, say
 from tracker.cli.options import Code, File, Json, MaxSteps, MaxWork, Plugins, Quiet, Settings, limits_of
-from tracker.cli.printing import console, number, print_json, print_table
+from tracker.cli.printing import console, number, plus_minus, print_json, print_table
 from tracker.cli.progress import reporter
 
 if TYPE_CHECKING:
@@ -188,11 +188,13 @@ def _residual(each: Residual) -> tuple[str, ...]:
 def _row(o: Observable) -> tuple[str, ...]:
     noise = o.error_stderr[-1] if o.error_stderr else 0.0
     error = number(o.error[-1], 3) + (f" ± {number(noise, 2)}" if noise > 0.0 else "")
+    means = (
+        (plus_minus(o.algorithm[n], o.stderr[n]) if o.limit is None else number(o.algorithm[n], 6)) for n in (0, -1)
+    )
     return (
         o.name + ("" if o.tested else " *"),
         number(o.limit, 6),
-        number(o.algorithm[0], 6),
-        number(o.algorithm[-1], 6),
+        *means,
         error,
         "none" if o.order is None else number(o.order.estimate, 4),
         number(o.order.exact, 4) if o.order is not None else "-",

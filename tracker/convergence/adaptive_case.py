@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.convergence import extrapolation, implementation_verdict, order, order_only, sentences
+from tracker.convergence import extrapolation, order, order_only, sentences, trials_only
 from tracker.convergence.adaptive_findings import Triple, has_path, triple
-from tracker.convergence.statistics import Panel, Statistic
-from tracker.convergence.trials import RungTrials
+from tracker.convergence.trials_only import TRIALS
 from tracker.convergence.verdict import Observable, Order
 from tracker.scenario import ScenarioError
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 
 AGREEMENT = 1e-9  # of two codes of one deterministic recursion, relative
-TRIALS = 4000
 
 
 def check(rungs: Ladder, request: Request) -> Verdict:
@@ -36,7 +34,9 @@ def check(rungs: Ladder, request: Request) -> Verdict:
             "from one point"
         )
         return order_only.check(rungs, request, reason)
-    return _means_only(rungs, request)
+    return trials_only.check(
+        rungs, request, f"no law of the limit of a {rungs.keys.kind} sampler is known here, by theory or by coupling"
+    )
 
 
 def _against_the_path(rungs: Ladder, request: Request) -> Verdict:
@@ -104,33 +104,3 @@ def _limit(rungs: Ladder, found: Triple, delta: float, trials: int, *, random: b
     c = extrapolation.weights(rungs.epsilons)
     covariance = np.diag((c[:, None] ** 2 * found.stderr**2).sum(axis=0))
     return extrapolation.judge_sampled(c @ (found.algorithm - found.limit), covariance, found.scale, delta, trials)
-
-
-def _means_only(rungs: Ladder, request: Request) -> Verdict:
-    """No reference at all: the engine's means at each step size, for the eye."""
-    trials = request.trials or TRIALS
-    N = rungs.scenario.dimension
-    panel = Panel(
-        tuple(Statistic("mean", None, a) for a in range(N)) + tuple(Statistic("second", None, a, a) for a in range(N)),
-        (),
-        tuple(mode.name for mode in rungs.scenario.modes),
-    )
-    every = list(range(len(rungs.steps)))
-    engine = RungTrials(rungs, panel, trials, every, request.tell, request.workers, request.max_steps)
-    tallies = [engine.run(rung) for rung in every]
-    observables = tuple(
-        Observable.over_ladder(
-            name, None, np.array([t.mean[j] for t in tallies]), np.array([t.stderr[j] for t in tallies]), tested=False
-        )
-        for j, name in enumerate(panel.names)
-    )
-    reason = f"limit not validated: no law of the limit of a {rungs.keys.kind} sampler is known here, by theory or by coupling"
-    return sentences.verdict_of(
-        rungs,
-        request.resolution,
-        0,
-        observables=observables,
-        trials=trials,
-        simulated=rungs.epsilons,
-        notes=(reason, f"the implementation is not judged: {implementation_verdict.watch(rungs).reason}"),
-    )

@@ -20,6 +20,7 @@ from tracker.convergence import (
     sentences,
     step_ladder,
     three_limits,
+    trials_only,
 )
 from tracker.convergence.check_request import MOST_STEPS, Request
 from tracker.convergence.exact_values import Exact, exact_values
@@ -119,6 +120,8 @@ def check_limit(
 
 
 def _checked(rungs: Ladder, request: Request, path: float | None, *, scaled: bool) -> Verdict:
+    if reason := trials_only.why_unknown(rungs):
+        return trials_only.check(rungs, request, reason, scaled=scaled)
     request.note(budget.plan(rungs, request))
     if scaled:
         return scaled_check.check(rungs, request)

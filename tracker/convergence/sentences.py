@@ -119,6 +119,8 @@ def _regime(v: Verdict) -> Iterator[Statement]:
 
 
 def _limit(v: Verdict, tested: int) -> str:
+    if not _has_limit(v):
+        return f"theory knows no limit of this kind here; means over {v.trials} trials at each epsilon are shown"
     if v.limit_verdict == "unavailable":
         return "order only, limit not independently validated"
     name = _limit_name(v)
@@ -212,8 +214,14 @@ def sight(v: Verdict) -> str:
     return f"an error of {listed} would have been rejected (95 %)"
 
 
+def _has_limit(v: Verdict) -> bool:
+    return not v.observables or any(o.limit is not None for o in v.observables)
+
+
 def _order(v: Verdict) -> str:
     o = v.order
+    if not _has_limit(v):
+        return "none: there is no limit to set the means against"
     if o.estimate is None:
         return "none: the error is not resolved, or has no leading term, on this ladder"
     text = f"{o.estimate:.3f}"

@@ -236,7 +236,9 @@ def read_quadratic(
             place = place_of("modes", index // subject.stages, scenario.modes[index // subject.stages])
             raise OutOfScope(
                 f"{place}: theory is exact for quadratic costs only, and {mode.cost} is none",
-                "use limits.density (N = 1, 2) or limits.coupled (any N)",
+                "use limits.density (N = 1, 2) or limits.coupled (any N)"
+                if subject.keys.euler or subject.keys.tangent
+                else "simulate it instead",
             )
         costs.append(cost)
     memory = costs[0].memory

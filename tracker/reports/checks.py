@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.formatting import counted, few, number, percent, sentence, who, whole
+from tracker.formatting import DASH, counted, few, number, percent, sentence, who, whole
 from tracker.reports.exhibit import Answer
 from tracker.reports.exhibits.diagnostics import recomputed_difference, samplers_that_record
 from tracker.reports.exhibits.dwells import suspicions, visits_of
@@ -39,11 +39,17 @@ class Check(NamedTuple):
     name: str
     result: str
     warnings: tuple[str, ...] = ()
+    made: bool = True  # False where nothing is known to look at
 
     @property
     def fine(self) -> bool:
         """Whether nothing is worth a warning."""
         return not self.warnings
+
+    @property
+    def sign(self) -> str:
+        """What stands before it in a list."""
+        return ("✓" if self.made else DASH) if self.fine else "!"
 
 
 def checks(view: View, health: dict[str, Health]) -> tuple[Check, ...]:
@@ -63,6 +69,7 @@ def checks(view: View, health: dict[str, Health]) -> tuple[Check, ...]:
 
 def trust(made: Sequence[Check]) -> Answer:
     """Count the checks that found nothing."""
+    made = [check for check in made if check.made]
     fine = [check for check in made if check.fine]
     if len(fine) == len(made):
         text = f"All {len(made)} checks passed: {made[0].result}; {made[1].result}; {made[2].result}."
@@ -175,10 +182,13 @@ def _gradient_noise(view: View, health: dict[str, Health]) -> Check:
         warnings.append(
             f"{_who(view, own)}: at the end, gradient noise is up to {times} times the noise that {they}; sigma alone is not the temperature."
         )
+    unknown = [name for name, h in health.items() if np.isnan(h.any_noise)]
     seen = f"gradient noise at most {percent(most)} of the injected" if most > 0.0 else "no gradient noise"
     if not finite:
         seen = "no noise is injected"
-    return Check("gradient noise", seen, tuple(warnings))
+    if unknown:
+        seen = f"{f'{seen}; ' if finite else ''}not known for the kind of {few(unknown, 'sampler')}"
+    return Check("gradient noise", seen, tuple(warnings), made=bool(finite) or not unknown)
 
 
 def _steps(view: View, health: dict[str, Health]) -> Check:
@@ -191,7 +201,10 @@ def _steps(view: View, health: dict[str, Health]) -> Check:
         warnings.append(f"{_who(view, near)}: the step is more than half of its stability limit.")
     known = [h.step for h in health.values() if np.isfinite(h.step)]
     seen = f"steps at most {percent(max(known))} of their stability limits" if known else "no stability limit is known"
-    return Check("steps", seen, tuple(warnings))
+    unknown = [name for name, h in health.items() if np.isnan(h.step)]
+    if known and unknown:
+        seen += f"; not known for the kind of {few(unknown, 'sampler')}"
+    return Check("steps", seen, tuple(warnings), made=bool(known or warnings))
 
 
 def _state(view: View) -> Check:
@@ -209,7 +222,8 @@ def _state(view: View) -> Check:
         f"{name}: S is at its bounds {percent(share)} of the time, so the bounds decide."
         for name, share in often.items()
     ]
-    return Check("state", "no resets, no bounds that decide" if not warnings else "resets or bounds", tuple(warnings))
+    seen = "no resets, and S seldom at its bounds" if moving else "no resets"
+    return Check("state", seen if not warnings else "resets or bounds", tuple(warnings))
 
 
 def _start(view: View) -> Check:

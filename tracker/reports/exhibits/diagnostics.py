@@ -33,7 +33,7 @@ class Health:
     """Of one sampler, with S and sigma as they are at the end of the trials, and at the worst of all minimisers.
 
     noise, median_noise : gradient noise over injected noise in the stiffest direction, the largest and the median over trials
-    any_noise : the same in the direction where it is largest, the largest over trials
+    any_noise : the same in the direction where it is largest, the largest over trials; nan of kinds whose noise is not known
     step : over its mean-square stability limit, the largest over trials; nan where no limit is known
     """
 
@@ -60,7 +60,10 @@ def health(view: View) -> dict[str, Health]:
             )
             every.append(max(noise_ratio(S, Sigma, epsilon, beta) for Sigma in noises))
         step = view.steps_over_limits[keys.name]
-        found[keys.name] = Health(float(max(stiff)), float(np.median(stiff)), float(max(every)), step)
+        if not keys.classical_limit and max(every) > 0.0:  # the noise that it injects is another, and may be none
+            found[keys.name] = Health(np.nan, np.nan, np.nan, step)
+        else:
+            found[keys.name] = Health(float(max(stiff)), float(np.median(stiff)), float(max(every)), step)
     return found
 
 
@@ -170,7 +173,8 @@ def _about_noise(found: dict[str, Health]) -> list[str]:
             f"gradient noise adds at most {number(rest[hottest])} times the injected noise in the stiffest direction ({hottest}), "
             f"{number(found[widest].any_noise)} in any direction ({widest})"
         )
-    return parts
+    unknown = [name for name, h in found.items() if np.isnan(h.noise)]
+    return [*parts, *([f"noise ratios are not known for the kind of {listed(unknown)}"] if unknown else [])]
 
 
 def _about_steps(view: View, found: dict[str, Health]) -> list[str]:
