@@ -76,7 +76,9 @@ class _Parser(Grammar[Terms]):
 
     def name(self, text: str) -> Terms:
         if text not in self.variables:
-            self.unexpected(f" is not a variable; variables are {', '.join(self.variables)}")
+            called = self.tokens[self.next + 1].text == "("
+            way = '; a polynomial has no functions: cost = "formula" has them' if called else ""
+            self.unexpected(f" is not a variable; variables are {', '.join(self.variables)}{way}")
         position = self.token.position
         self.next += 1
         self.spend(1, position)
