@@ -129,7 +129,10 @@ def test_derivative_is_the_central_difference(text, i):
 # -- what is refused -----------------------------------------------------------------
 
 REFUSED = [
-    ("a + sin(b)", r"'sin' at position 4 is not a variable; variables are a, b; a polynomial has no functions: cost = \"formula\" has"),
+    (
+        "a + sin(b)",
+        r"'sin' at position 4 is not a variable; variables are a, b; a polynomial has no functions: cost = \"formula\" has",
+    ),
     ("1/a", r"1/a: a divisor must be a constant, at position 2"),
     ("a/(b-b)", r"a/\(b-b\): a divisor must not be zero"),
     ("a/0.0", r"a divisor must not be zero"),

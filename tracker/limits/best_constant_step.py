@@ -39,10 +39,11 @@ EQUAL = 1e-9  # errors that differ by less than this part are equal: what is lef
 class BestStep:
     """The constant step with the smallest stationary mean-square tracking error at the scenario's alpha.
 
-    epsilon, mean_square_error : exact
-    asymptotic_epsilon : sqrt(alpha lag / noise)
+    epsilon : exact, in units of time a step; mean_square_error : exact, in units of theta squared
+    asymptotic_epsilon : sqrt(alpha lag / noise), in units of time a step
     floor, noise, lag : the error is floor + noise epsilon + lag alpha / epsilon + smaller terms (noise is Kn, lag is Ks);
-        nan, like asymptotic_epsilon, for a kind whose step has no such expansion
+        floor and lag in units of theta squared, noise in those per unit of time; nan, like asymptotic_epsilon, for a kind whose
+        step has no such expansion
     searched : the interval of stable steps in which it is the best. With a fast chain there may be several such intervals,
         one above the other: only the first is searched, the one that begins at 0
     """

@@ -33,6 +33,7 @@ class Law:
     grid : ndarray, shape (n,), for N = 1; two of them for N = 2 (the points of axis 1 and of axis 2)
     density : ndarray, shape (T, X, n) or (T, X, n_1, n_2)
     box : ndarray, shape (N, 2)
+    names : of the modes
     smooth : the grid values stand for a trigonometric polynomial (else for means over cells)
     box_too_small : mass lies near the edge of the box, so that no number here is to be trusted
     too_coarse : the cells are too coarse for the drift across them; a number here has its error beside it, and needs it

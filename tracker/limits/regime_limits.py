@@ -24,6 +24,7 @@ NEAR = 5.0  # a ratio within this factor of 1 is taken as that of the switched l
 class Regimes:
     """The three limits and the algorithm at the horizon, each with ``mean`` and ``second``.
 
+    frozen, switched, averaged : the limits; algorithm : the recursion itself
     ratio : that of ``switched``
     distance : from the algorithm to each limit, by name: the largest difference in mean and upper triangle of second
     rate : the order in epsilon at which each distance shrinks, from one halving of epsilon; about 0 to a wrong limit.
