@@ -193,6 +193,8 @@ def test_a_run_says_how_many_go_side_by_side_and_fills_its_shards(monkeypatch: p
     monkeypatch.setenv(LANES_VARIABLE, "8")
     assert told(problem) == ["one: 8 trials side by side"]
     assert [filled(problem, size) for size in (1, 8, 11, 20)] == [8, 8, 8, 16]
+    monkeypatch.setenv(LANES_VARIABLE, "3")  # no vector without gaps: as if it were not there
+    assert told(problem)[0].startswith("one: one trial at a time")
     long = problem._replace(scenario=problem.scenario.replace(steps=1_000_000))
     monkeypatch.delenv(LANES_VARIABLE)
     assert told(long) == ["one: 8 trials side by side"]

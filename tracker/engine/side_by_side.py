@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tracker.scenario import Mode
 
 LANES_VARIABLE = "TRACKER_LANES"
+WIDTHS = (1, 2, 4, 8, 16)  # vectors of other numbers of doubles have gaps in memory
 LANES = 8  # more gain nothing with vectors of four doubles, and little with those of eight
 FEWEST_TRIALS = 4  # with fewer, most lanes would be idle
 FEWEST_STEPS = 1_000_000  # over all trials: what takes a moment is not worth other compiled code
@@ -29,9 +30,9 @@ refused: dict[tuple[type, ...], str] = {}  # kinds of samplers and costs that nu
 
 
 def lane_count(problem: Problem) -> int:
-    """Return how many trials are to go side by side: ``TRACKER_LANES``, or as many as are worth it."""
+    """Return how many trials are to go side by side: ``TRACKER_LANES`` where it is one of WIDTHS, or as many as are worth it."""
     asked = os.environ.get(LANES_VARIABLE, "")
-    if asked.isdigit() and int(asked) > 0:
+    if asked in map(str, WIDTHS):
         return int(asked)
     trials, steps = problem.scenario.trials, problem.scenario.steps
     worth_it = trials >= FEWEST_TRIALS and trials * steps >= FEWEST_STEPS and most_trials(problem) >= LANES
