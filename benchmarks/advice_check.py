@@ -25,6 +25,8 @@ TABLE = ROOT / "benchmarks" / "advice_check.txt"
 LONGEST = 40_000  # steps of a trial
 TRIALS = 40
 FAR = 5.0  # standard errors
+SETTLING, LONGEST_SETTLING = 2000, 200_000  # trials and steps of a mode that settles
+CLOSE = 0.1  # of a rate that is read off a noise-free path: its steps are no flow, and it turns on its way
 
 
 class Line(NamedTuple):
@@ -78,6 +80,72 @@ def in_each_mode(scenario: tracker.Scenario, beta: float, epsilon: float) -> tup
     return total, math.sqrt(spread)
 
 
+def settling(scenario: tracker.Scenario, name: str, n: int, gap: float) -> tuple[float, float] | None:
+    """The rate at which mode ``n``, were it to last, forgets its start, and how far off it may be; None where that takes too long a run.
+
+    Quadratic costs: without noise theta - m falls like exp(-gap t), from (1, ..., 1). Others: from the minimum of another mode the mean of theta falls so.
+    """
+    epsilon = with_keys(scenario, name).samplers[0].epsilon
+    quiet, own = scenario.quadratic, scenario.minimisers[n][0]
+    start = own + 1.0 if quiet else scenario.minimisers[1 if n == 0 else 0][0]
+    steps = round((8.0 if quiet else 2.3) / (gap * epsilon))
+    if not 8 <= steps <= LONGEST_SETTLING:
+        return None
+    world = scenario.set("modes.*.gradient_noise", 0.0) if quiet else scenario
+    alone = with_keys(world, name, **({"beta": math.inf} if quiet else {})).replace(
+        chain=None, schedule=None, interventions=None, baselines=[], burn_in=0, modes=[world.modes[n]], start=start.tolist(),
+        trials=1 if quiet else SETTLING, steps=steps, record_every=max(1, steps // 23))  # fmt: skip
+    theta = tracker.run(alone).arrays["theta"][:, 0] - own
+    apart = alone.record_every * epsilon
+    if quiet:
+        size = np.log(np.linalg.norm(theta[0], axis=1))[6:]
+        return float(-np.polyfit(apart * np.arange(len(size)), size, 1)[0]), CLOSE * gap
+    theta = theta[:, [3, 13, 23], np.argmax(np.abs(theta[0, 0]))]  # .3, 1.3 and 2.3 over the gap
+
+    def rate(mean: np.ndarray) -> float:
+        return float(-np.log(max((mean[1] - mean[2]) / (mean[0] - mean[1]), 1e-9)) / (10 * apart))
+
+    rng = np.random.default_rng(0)
+    drawn = [rate(theta[rng.integers(0, len(theta), len(theta))].mean(axis=0)) for _ in range(400)]
+    return rate(theta.mean(axis=0)), FAR * float(np.std(drawn))
+
+
+def check_relative(scenario: tracker.Scenario, name: str, said: float) -> tuple[str, bool] | None:
+    """Compare alpha |q_ii|/(epsilon gap_i), the largest over modes, with rates that are seen in runs."""
+    rates = np.abs(np.diag(np.array(scenario.chain.Q))) * scenario.chain.alpha
+    epsilon = with_keys(scenario, name).samplers[0].epsilon
+    gaps = [limits.spectrum(scenario, name, 2, mode.name).gap for mode in scenario.modes]
+    n = int(np.argmax(rates / gaps))  # the mode that decides
+    found = settling(scenario, name, n, gaps[n])
+    if found is None:
+        return None
+    seen = f"runs forget their start at {found[0]:.4g} ± {found[1]:.1g} a unit of time, gap {gaps[n]:.4g}"
+    own = said == max(rates / gaps) / epsilon
+    return seen, own and abs(found[0] - gaps[n]) < found[1]
+
+
+def check_ladder(scenario: tracker.Scenario, ladder: list[dict[str, Any]], short: str) -> list[Line]:
+    """The best filter against the baseline ``filter`` of a run; the best linear one lies between it and the best constant step at beta = inf."""
+    said = {row["rung"]: row["mean_square_error"]["mean"] for row in ladder}
+    if "best filter" not in said:
+        return []
+    steps = max(200_000, round(40 / scenario.chain.alpha))
+    world = scenario.replace(trials=TRIALS, steps=steps, burn_in=steps // 10, record_every=steps, baselines=["filter"], claims=None, interventions=None,
+                             samplers=[{"name": "x", "kind": "langevin", "epsilon": with_keys(scenario, ladder[0]["sampler"]).samplers[0].epsilon}])  # fmt: skip
+    found = next(row for row in tracker.run(world).summary["samplers"] if row["name"] == "filter")["mean_square_error"]
+    seen, best = f"run {found['mean']:.4g} ± {found['stderr']:.1g}", said["best filter"]
+    lines = [Line(short, "", "best filter", f"{best:.6g}", seen, abs(found["mean"] - best) < FAR * found["stderr"])]
+    if (linear := said.get("best linear filter")) is not None:
+        top = said.get("best step", math.inf)
+        seen = (
+            f"not below {best:.4g}, best filter"
+            if math.isinf(top)
+            else f"between {best:.4g}, best filter, and {top:.4g}, best step"
+        )
+        lines.append(Line(short, "", "best linear filter", f"{linear:.6g}", seen, best <= linear <= top))
+    return lines
+
+
 def check(scenario: tracker.Scenario, row: dict[str, Any], short: str) -> list[Line]:
     name = row["name"]
     quadratic = scenario.quadratic and scenario.chain is not None
@@ -110,6 +178,8 @@ def check(scenario: tracker.Scenario, row: dict[str, Any], short: str) -> list[L
     if "switched_stable" in value:
         add("switched_stable", value["switched_stable"], "finite stationary error" if math.isfinite(error_at(scenario, name)) else "no stationary law",
             value["switched_stable"] == math.isfinite(error_at(scenario, name)))  # fmt: skip
+    if "relative" in value and (seen := check_relative(scenario, name, value["relative"])) is not None:
+        add("relative", value["relative"], *seen)
     if "best_epsilon" in value:
         scan = np.geomspace(
             value["best_epsilon"] / 30, min(value["best_epsilon"] * 30, 0.999 * value["stable_below"]), 60
@@ -183,9 +253,10 @@ def check(scenario: tracker.Scenario, row: dict[str, Any], short: str) -> list[L
                 samplers=[one], claims=None, trials=TRIALS, steps=300_000, burn_in=0, record_every=300_000, baselines=[]
             )
             row_ = tracker.run(world).summary["samplers"][0]
-            runs[s] = row_["recovery"]["mean"] if scenario.chain is not None else row_["mean_square_error"]["mean"]
+            # what one world has to gain is time averages that vary less: their law is the same
+            runs[s] = row_["recovery"]["mean"] if scenario.chain is not None else row_["mean_square_error"]["stderr"]
         if runs[0.0] is not None and runs[2.0] is not None:
-            what = "mean wait" if scenario.chain is not None else "error"
+            what = "mean wait" if scenario.chain is not None else "time averages spread by"
             add(
                 "skew_helps",
                 True,
@@ -226,6 +297,7 @@ def main() -> None:
         scenario = tracker.load(path)
         scenario = scenario.replace(sweep=None) if scenario.sweep else scenario
         advice, seen = tracker.advise(scenario), set()
+        lines += check_ladder(scenario, advice["ladder"], path.stem)
         for row in advice["samplers"]:
             for answer in (v for k, v in row.items() if k != "name"):
                 known[answer["basis"]] = known.get(answer["basis"], 0) + 1
