@@ -12,6 +12,7 @@ from tracker.costs.base import correct, expected, expected_of_each, right_shares
 from tracker.reports.exhibits import right_answers
 from tracker.reports.run_view import View
 from tracker.reports.sampler_vs_sampler import against, quantities
+from tracker.scenario.builders import build_modes
 
 
 @pytest.fixture(scope="module")
@@ -45,3 +46,13 @@ def test_a_page_judged_by_accuracy_shows_it_first(view: View) -> None:
     values = view.values("accuracy")
     ratio = against(view, first, view.names[0])[view.names[1]].estimate
     assert ratio == pytest.approx((1.0 - values[:, 1].mean()) / (1.0 - values[:, 0].mean()), rel=1e-12)
+
+
+@pytest.mark.parametrize("file", ["jumping_mixture", "example_2"])
+def test_costs_at_many_points_are_those_at_each(file: str) -> None:
+    """Oracle: ``expected`` one point at a time, on fresh draws and on stored data."""
+    scenario = tracker.load(SCENARIOS / f"{file}.toml")
+    thetas = np.random.default_rng(0).normal(size=(5, scenario.dimension))
+    for mode in build_modes(scenario):
+        alone = [expected(mode.cost, theta) for theta in thetas]
+        np.testing.assert_allclose(expected_of_each(mode.cost, thetas), alone, rtol=1e-12)

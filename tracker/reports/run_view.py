@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from tracker.array_types import Array, Booleans, Integers
     from tracker.limits import OutOfScope
+    from tracker.limits.gibbs_law import Marginal
     from tracker.metrics.measured_run import MeasuredRun
     from tracker.reports.cost_plane import Plane
     from tracker.reports.exhibits.best_step import StepTheory
@@ -175,6 +176,18 @@ class View:
         )
 
         return theory_of(self.run)
+
+    @cached_property
+    def _gibbs(self) -> dict[tuple[int, float], Marginal]:
+        return {}
+
+    def gibbs(self, x: int, beta: float) -> Marginal:
+        """Return Gibbs' law of the shown coordinate in mode x: solved once for all exhibits and samplers; ValueError where it is not known."""
+        from tracker.limits import gibbs_marginal
+
+        if (x, beta) not in self._gibbs:
+            self._gibbs[x, beta] = gibbs_marginal(self.modes[x], beta, self.coordinate)
+        return self._gibbs[x, beta]
 
     # --- metrics
 

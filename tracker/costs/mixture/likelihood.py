@@ -24,6 +24,7 @@ from tracker.compiled import any_of, borrow, helper, inlined, room_for, where
 from tracker.costs.base import (
     expected,
     expected_gradient,
+    expected_of_each,
     gradient,
     hessian,
     value,
@@ -210,6 +211,15 @@ def _expected(cost: Mixture, theta: Array) -> float:
     for i in range(cost.nodes.size):
         c += cost.weights[i] * surprise(p, q, cost.nodes[i], cost.half_precision)
     return c
+
+
+@expected_of_each.register(Mixture)
+def _expected_of_each(cost: Mixture, thetas: Array) -> Array:
+    p, q = (cost.half_precision * (cost.nodes - (thetas @ mean)[:, np.newaxis]) ** 2 for mean in cost.means)
+    surprises = np.minimum(p, q) - np.log1p(np.exp(-np.abs(p - q)))
+    found = surprises.sum(axis=1) * cost.weights[0] if cost.data.size > 0 else surprises @ cost.weights
+    prior = 0.5 * ((thetas - cost.prior_mean) ** 2 @ cost.precision)
+    return np.asarray(cost.constant + prior + found)
 
 
 @expected_gradient.register(Mixture)

@@ -47,8 +47,6 @@ class Laws(NamedTuple):
 
 def exhibit(view: View) -> Exhibit | Omitted:
     """Draw histograms of one coordinate by mode over Gibbs' law."""
-    from tracker.limits import gibbs_marginal
-
     temperatures = {sampler.beta for sampler in view.scenario.samplers}
     if len(temperatures) > 1:
         return Omitted(
@@ -56,7 +54,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
         )
     beta = float(temperatures.pop())
     try:
-        gibbs = [gibbs_marginal(mode, beta, view.coordinate) for mode in view.modes]
+        gibbs = [view.gibbs(x, beta) for x in range(len(view.modes))]
     except ValueError as reason:
         return Omitted(KEY, QUESTION, f"{reason}.")
     exact = own_laws(view)

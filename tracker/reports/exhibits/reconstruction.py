@@ -44,7 +44,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
     modes = range(min(len(view.modes), MOST_PANELS))
     found: dict[tuple[str, int], Read] = {}
     try:
-        laws = {(n, x): _law(view, x, float(samplers[n].beta)) for n in names for x in modes}
+        laws = {(n, x): view.gibbs(x, float(samplers[n].beta)) for n in names for x in modes}
     except ValueError as problem:
         return Omitted(KEY, QUESTION, f"{problem}.")
     late, young = ages(view)
@@ -96,12 +96,6 @@ def ages(view: View) -> tuple[Booleans, Booleans]:
     age = (index - last) * view.scenario.record_every
     averaged = view.averaged[None]
     return averaged & (~seen | (age >= YOUNG * stay)), averaged & seen & (age < YOUNG * stay)
-
-
-def _law(view: View, x: int, beta: float) -> Marginal:
-    from tracker.limits import gibbs_marginal
-
-    return gibbs_marginal(view.modes[x], beta, view.coordinate)
 
 
 def _bins(law: Marginal) -> Array:
