@@ -71,7 +71,7 @@ def with_exit_codes(command: Callable[P, None]) -> Callable[P, None]:
                 say(line)
             raise typer.Exit(refused.code) from None
         except KeyboardInterrupt:
-            say("interrupted")
+            signals.say_interrupted()
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             # whoever read our output (head, less) has left; nothing more can be said to it

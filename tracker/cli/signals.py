@@ -29,9 +29,10 @@ class _State:
     program : whether it is the command line, whose end is the end of the process
     inside : whether a command is under way, which a ``KeyboardInterrupt`` reaches
     asked : whether a signal has come
+    silent : whether a parent process says that the command was interrupted
     """
 
-    program = inside = asked = False
+    program = inside = asked = silent = False
 
 
 def signals_that_end() -> list[signal.Signals]:
@@ -78,6 +79,18 @@ def command_under_way() -> Iterator[None]:
                 signal.signal(number, handler)
 
 
+def leave_the_word_to_the_parent() -> None:
+    """Let ``say_interrupted`` say nothing: a parent does, once, also where it has to kill this process."""
+    _State.silent = True
+
+
+def say_interrupted() -> None:
+    """Say that the command was interrupted, unless a parent does."""
+    if not _State.silent and sys.stderr is not None:
+        with suppress(Exception):
+            print("interrupted", file=sys.stderr, flush=True)
+
+
 def raise_if_asked() -> None:
     """Interrupt here what a signal could not: an exception that it raises may be lost in a callback of a library."""
     if _State.asked:
@@ -101,8 +114,7 @@ def _interrupt(*_: Any) -> None:
     if _State.inside:
         sys.unraisablehook = _lost  # in a callback of a library
         raise KeyboardInterrupt
-    with suppress(Exception):
-        print("interrupted", file=sys.stderr, flush=True)
+    say_interrupted()
     os._exit(INTERRUPTED)
 
 

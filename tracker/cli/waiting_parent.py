@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 
-from tracker.cli.signals import INTERRUPTED, signals_that_end
+from tracker.cli.signals import INTERRUPTED, leave_the_word_to_the_parent, say_interrupted, signals_that_end
 
 COMMANDS = ("limit", "validate", "report", "compare")
 SECONDS_TO_END = 1.3
@@ -32,6 +32,7 @@ def watch_over_a_child() -> None:
     if child == 0:
         os.close(ours)
         threading.Thread(target=_end_with_parent, args=(theirs,), daemon=True).start()
+        leave_the_word_to_the_parent()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return
     os.close(theirs)
@@ -52,11 +53,13 @@ def _waited(child: int, ending: list[signal.Signals]) -> int:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             code = os.waitstatus_to_exitcode(status)
+            if code == INTERRUPTED:
+                say_interrupted()
             return code if code >= 0 else 128 - code
         if number == signal.SIGALRM:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
-            os.write(2, b"interrupted\n")
+            say_interrupted()
             return INTERRUPTED
         if number in ending and not asked:
             asked = True
