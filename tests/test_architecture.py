@@ -341,6 +341,7 @@ FOR_ANY = {
         "minimise",
         "moved",
         "csv_rows",
+        "data_columns",
         "derivative_checks",
         "foretold",
         "gaussian_noise",
