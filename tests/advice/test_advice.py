@@ -318,7 +318,7 @@ def test_a_missing_rung_is_told_as_it_was_refused() -> None:
         limits.best_filter(three)
     view = View(interpreted(three))
     view.theory["advice"]["notes"] = []
-    assert known_share.reasons(view) == f"best filter ({refusal.value})"
+    assert known_share.reasons(view) == {str(refusal.value): ["best filter"]}
 
 
 def test_parts_and_rungs_of_the_figure(finished: Path) -> None:
