@@ -209,3 +209,16 @@ cli.main()
 def test_a_signal_that_a_callback_of_a_library_swallows_is_one_line_too() -> None:
     said = begun("-c", CALLBACK, "limit", "x", prepare=default_signals).communicate(timeout=60)
     assert said == ("", "interrupted\n")
+
+
+def test_two_signals_at_once_are_one_line() -> None:
+    """As a terminal's Ctrl-C reaches a child, and its parent passes it on."""
+    process = hanging("soft")
+    children = psutil.Process(process.pid).children()
+    for child in children:
+        child.suspend()
+        child.send_signal(signal.SIGINT)
+        child.send_signal(signal.SIGTERM)
+        child.resume()
+    assert len(children) == 1
+    assert (process.communicate(timeout=30)[1], process.returncode) == ("interrupted\n", 130)

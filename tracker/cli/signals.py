@@ -71,10 +71,10 @@ def command_under_way() -> Iterator[None]:
         yield
     finally:
         _State.inside = False
-        sys.unraisablehook = hook
         if _State.program:
             _ignore()  # the exit code is decided
         else:
+            sys.unraisablehook = hook
             for number, handler in before.items():
                 signal.signal(number, handler)
 
@@ -109,16 +109,20 @@ def _ignore() -> None:
 
 
 def _interrupt(*_: Any) -> None:
+    sys.unraisablehook = _lost
     _ignore()
     _State.asked = True
     if _State.inside:
-        sys.unraisablehook = _lost  # in a callback of a library
         raise KeyboardInterrupt
     say_interrupted()
     os._exit(INTERRUPTED)
 
 
 def _lost(what: sys.UnraisableHookArgs) -> None:
-    """Say nothing of an interruption that could not be raised: ``raise_if_asked`` raises it again."""
-    if not issubclass(what.exc_type, KeyboardInterrupt):
+    """Say nothing of an interruption that could not be raised: ``raise_if_asked`` raises it again.
+
+    Nor of a second signal that came before the first was heard, which Python ignores as it should, and says so.
+    """
+    ignored = isinstance(what.exc_value, OSError) and "ignored due to race condition" in str(what.exc_value)
+    if not ignored and not issubclass(what.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(what)
