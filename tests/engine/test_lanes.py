@@ -11,7 +11,7 @@ import pytest
 from interpreting import interpreting
 
 import tracker
-from tracker.compiled import as_lanes, kernel, lane_table
+from tracker.compiled import as_lanes, kernel, lane_table, pick
 from tracker.engine import side_by_side
 from tracker.engine.lane_loop import advance_together
 from tracker.engine.side_by_side import LANES_VARIABLE, lanes_of
@@ -186,6 +186,24 @@ def _fill_alone(words, normals, whole):
             whole[t, i] = draw_index(words[t], 1000)
 
 
+@kernel
+def _pick(tables, common, places, found, shared, width):
+    own, index = as_lanes(tables, width), as_lanes(places, width)
+    out, other = as_lanes(found, width), as_lanes(shared, width)
+    for i in range(places.shape[0]):
+        out[i] = pick(own, index[i])
+        other[i] = pick(common, index[i])
+
+
+def test_each_lane_looks_up_in_its_own_table_or_in_the_one_of_all() -> None:
+    rng = np.random.default_rng(5)
+    tables, common, places = rng.random((7, 8)), rng.random(7), rng.integers(0, 7, (20, 8), dtype=np.uint64)
+    found, shared = np.zeros((20, 8)), np.zeros((20, 8))
+    _pick(tables, common, places, found, shared, (0,) * 8)
+    np.testing.assert_array_equal(found, np.take_along_axis(tables, places.astype(np.int64), axis=0))
+    np.testing.assert_array_equal(shared, common[places])
+
+
 def test_a_run_says_how_many_go_side_by_side_and_fills_its_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = prepare(world("langevin"))
     assert told(problem) == ["one: one trial at a time: so few steps or trials are not worth more"]
@@ -195,6 +213,6 @@ def test_a_run_says_how_many_go_side_by_side_and_fills_its_shards(monkeypatch: p
     assert [filled(problem, size) for size in (1, 8, 11, 20)] == [8, 8, 8, 16]
     monkeypatch.setenv(LANES_VARIABLE, "3")  # no vector without gaps: as if it were not there
     assert told(problem)[0].startswith("one: one trial at a time")
-    long = problem._replace(scenario=problem.scenario.replace(steps=1_000_000))
+    long = problem._replace(scenario=problem.scenario.replace(steps=10_000_000))
     monkeypatch.delenv(LANES_VARIABLE)
     assert told(long) == ["one: 8 trials side by side"]

@@ -110,14 +110,16 @@ as_floats = _converted(FLOATS, lambda builder, value, to: builder.sitofp(value, 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def look_up(typingctx: Any, table: Any, index: Any) -> Any:
-    """Return table[index] lane by lane, of a flat table of doubles or words without gaps."""
-    count = index.count
-    element = DOUBLE if table.dtype == types.float64 else WORD
-    to = Lanes(count, FLOATS if element is DOUBLE else WORDS)
+    """Return table[index] lane by lane, of a flat table without gaps: one of doubles or words, or one of each lane's own."""
+    count, own = index.count, isinstance(table.dtype, Lanes)
+    to = table.dtype if own else Lanes(count, FLOATS if table.dtype == types.float64 else WORDS)
+    element = DOUBLE if to.kind == FLOATS else WORD
+    apart_by = count * 8 if own else 8  # bytes from one entry to the next
+    begin = ir.Constant(ir.VectorType(WORD, count), [8 * lane if own else 0 for lane in range(count)])
 
     def lower(context: Any, builder: Any, kinds: Any, values: Any) -> Any:
         first = builder.ptrtoint(make_array(kinds.args[0])(context, builder, values[0]).data, WORD)
-        apart = builder.shl(values[1], in_all_lanes(builder, ir.Constant(WORD, 3), count))
+        apart = builder.add(builder.mul(values[1], in_all_lanes(builder, ir.Constant(WORD, apart_by), count)), begin)
         places = builder.inttoptr(
             builder.add(in_all_lanes(builder, first, count), apart), ir.VectorType(element.as_pointer(), count)
         )

@@ -25,7 +25,7 @@ LANES_VARIABLE = "TRACKER_LANES"
 WIDTHS = (1, 2, 4, 8, 16)  # vectors of other numbers of doubles have gaps in memory
 LANES = 8  # more gain nothing with vectors of four doubles, and little with those of eight
 FEWEST_TRIALS = 4  # with fewer, most lanes would be idle
-FEWEST_STEPS = 1_000_000  # over all trials: what takes a moment is not worth other compiled code
+FEWEST_STEPS = 50_000_000  # over all trials: lanes take some seconds more to compile, once, and save some seconds of that many steps
 refused: dict[tuple[type, ...], str] = {}  # kinds of samplers and costs that numba could not type in lanes
 
 
