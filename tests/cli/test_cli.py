@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from worlds import ROOT, SCENARIOS, shipped
 
 from tracker.cli import app
-from tracker.cli.printing import console, plus_minus, with_error
+from tracker.cli.printing import console, plus_minus, rate, with_error
 from tracker.cli.progress import Speed, reporter
 from tracker.cli.summary_printing import print_summary
 from tracker.cli.sweep_checks import say_warnings, warnings_of
@@ -577,6 +577,20 @@ def test_a_table_fits_the_terminal(width: int | None, dropped: list[str] | None,
     assert len([line for line in lines if re.match(r" a-sampler-with-a-name +(- +)+0.250 ± 0.010 ", line)]) == 2
     told = f"the terminal is too narrow for these columns: {', '.join(dropped)}"
     assert (told in " ".join(text.split())) == bool(dropped)  # it may take two lines
+
+
+@pytest.mark.parametrize(
+    ("per_second", "shown"),
+    [(None, "-"), (2.5, "2.5"), (9.97, "10"), (123.0, "123"), (950.0, "950"), (38.2e6, "38 M"), (576e6, "576 M")],
+)
+def test_a_speed_has_no_power_of_ten(per_second: float | None, shown: str) -> None:
+    assert rate(per_second) == shown
+
+
+def test_progress_off_a_terminal_counts_steps_in_millions(capsys: Any) -> None:
+    with reporter(quiet=False) as show:
+        show(9.6e7, 4.8e8, "running")
+    assert capsys.readouterr().err.startswith(" 20 %  96 M of 480 M steps")
 
 
 def test_rounding_is_no_standard_error() -> None:

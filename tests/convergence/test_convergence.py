@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from interpreting import interpreting
+from rich.console import Console
 from worlds import shipped
 
 import tracker
-from tracker.convergence import Verdict, extrapolation, law_bounds, order, step_ladder, three_limits, trials
+from tracker.cli.limit import print_verdict
+from tracker.convergence import (
+    Verdict,
+    extrapolation,
+    law_bounds,
+    order,
+    step_ladder,
+    three_limits,
+    trials,
+)
 from tracker.convergence.exact_values import exact_values
 from tracker.convergence.rare_events import set_aside
 from tracker.convergence.statistics import Sample, evaluate, moment_panel
@@ -366,6 +377,25 @@ def made() -> Verdict:
     )  # fmt: skip
 
 
+def test_at_80_columns_the_table_of_limit_drops_columns_and_stays_a_table(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = "P(x(T/2) = x(T) = a mode with a name)"
+    verdict = replace(made(), observables=(replace(made().observables[0], name=long),))
+    shown = []
+    for width in (80, 200):
+        screen = Console(width=width, file=sys.stdout, force_terminal=True, color_system=None)
+        monkeypatch.setattr("tracker.cli.limit.console", lambda screen=screen: screen)
+        print_verdict(verdict)
+        shown.append(capsys.readouterr().out)
+    narrow, wide = (text.splitlines() for text in shown)
+    assert narrow[1].startswith("limit: confirmed")
+    assert max(map(len, narrow)) <= 80
+    assert "too narrow for these columns: at 0.1, exact slope" in shown[0]
+    assert len(narrow) == len(wide) + 1
+    assert "too narrow" not in shown[1]
+
+
 def test_fields_are_reached_by_name_and_by_key_and_go_to_json() -> None:
     verdict = made()
     assert verdict["order"]["exact"] == verdict.order.exact == 1.02
@@ -406,7 +436,7 @@ def test_a_kind_that_theory_does_not_know_has_means_and_no_verdict() -> None:
     assert told[0].startswith("s: theory needs a sampler that stays as it is, and tempered moves its noise; 100 trials")
     assert verdict.observables[0].limit is None
     assert verdict.observables[0].stderr[0] > 0.0
-    assert "theory knows no limit of this kind here" in verdict.statements[1]
+    assert "theory knows no limit of this kind here" in verdict.statements[0]
     assert "there is no limit to set the means against" in verdict.statements[3]
     assert "order only" not in str(verdict)
     assert json.loads(json.dumps(verdict.json()))["order"]["estimate"] is None

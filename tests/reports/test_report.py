@@ -23,7 +23,7 @@ import tracker
 from tracker.costs.minimise.search import Minimisers
 from tracker.reports.exhibit import Answer, Exhibit, Listing, Omitted, Section, Shown, Table, VerdictBox
 from tracker.reports.exhibits import diagnostics
-from tracker.reports.figure_files import FORMATS, figure_bytes
+from tracker.reports.figure_files import FORMATS, TALL, figure_bytes
 from tracker.reports.figure_style import COLOURS, INK, MODES, MUTED, figure, legend, looks
 from tracker.reports.html_page import render
 from tracker.reports.run_page import exhibits, report
@@ -219,6 +219,12 @@ def test_a_page_stands_alone_and_is_small(page: str) -> None:
     assert all(value for tag, name, value in reader.attributes if tag == "svg" and name == "aria-label")
     assert "prefers-color-scheme: dark" in page
     assert "@media print" in page
+    heights = {
+        float(box): tall for box, tall in re.findall(r'viewBox="0 0 \S+ (\S+)" class="chart"( data-tall)?', page)
+    }
+    assert heights
+    assert all(bool(tall) == (height > TALL) for height, tall in heights.items())  # those alone take a sheet in print
+    assert "svg.chart[data-tall] { max-height: 21cm; }" in page
     names = [value for _, name, value in reader.attributes if name == "id"]
     assert len(names) == len(set(names))
     for _, name, value in reader.attributes:

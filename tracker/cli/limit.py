@@ -168,7 +168,7 @@ def print_verdict(verdict: Verdict) -> None:
         screen.print(Text(line))
     first, last = verdict.epsilons[0], verdict.epsilons[-1]
     head = ("", "limit", f"at {first:.4g}", f"at {last:.4g}", "its error", "slope", "exact slope")
-    print_table(screen, head, [_row(observable) for observable in verdict.observables])
+    print_table(screen, head, [_row(each) for each in verdict.observables], spare=(head[2], "exact slope", head[3]))
     if any(not observable.tested for observable in verdict.observables):
         screen.print(Text("* shown, not tested"))
     if verdict.laws:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tracker.cli.error_messages import say
-from tracker.cli.printing import duration
+from tracker.cli.printing import duration, rate
 from tracker.cli.signals import raise_if_asked
 
 if TYPE_CHECKING:
@@ -76,11 +76,11 @@ class Speed:
 
     def pace(self, done: float, total: float) -> Iterator[str]:
         """Give the speed and the time that is left, for people, as far as they are known."""
-        rate = self.of(done)
-        if rate > 0:
-            yield f"{rate:.2g} steps/s"
+        speed = self.of(done)
+        if speed > 0:
+            yield f"{rate(speed)} steps/s"
             if done < total:
-                yield f"{duration((total - done) / rate)} left"
+                yield f"{duration((total - done) / speed)} left"
 
 
 def _lines() -> Progress:
@@ -95,7 +95,7 @@ def _lines() -> Progress:
         tenths = int(10 * done / total) if total > 0 else 0
         if tenths > told:
             told = tenths
-            say(", ".join([f"{10 * tenths:3d} %  {done:.3g} of {total:.3g} steps", *speed.pace(done, total)]))
+            say(", ".join([f"{10 * tenths:3d} %  {rate(done)} of {rate(total)} steps", *speed.pace(done, total)]))
         elif note and note != last_note and done == 0:
             say(note)
         last_note = note

@@ -11,7 +11,7 @@ import typer
 from tracker.cli.directory_errors import read_from
 from tracker.cli.error_messages import EXISTS, Refused
 from tracker.cli.options import Json
-from tracker.cli.printing import duration, print_json
+from tracker.cli.printing import duration, print_json, rate
 from tracker.formatting import counted
 from tracker.printable import printable
 
@@ -116,7 +116,7 @@ def _points(status: SweepStatus) -> Iterator[str]:
 def _pace(status: Status | SweepStatus) -> Iterator[str]:
     if status.seconds_since is not None and status.steps_per_second is not None:
         left = f", {duration(status.seconds_left)} left" if status.seconds_left is not None else ""
-        yield f"{status.steps_per_second:.2g} steps/s{left} (as of {duration(status.seconds_since)} ago)"
+        yield f"{rate(status.steps_per_second)} steps/s{left} (as of {duration(status.seconds_since)} ago)"
 
 
 def _some(names: Sequence[str]) -> str:

@@ -55,10 +55,10 @@ def _sentences(v: Verdict, tested: int) -> Iterator[Statement]:
             if v.path is None
             else " of v = (theta - average)/sqrt(epsilon/alpha)"
         )
-    yield Statement("reference", f"{reference}; T = {v.horizon:g}, epsilon = {_list(v.epsilons)}")
-    yield from _regime(v)
     yield _judged("limit", v.limit_verdict, _limit(v, tested))
     yield _judged("implementation", v.implementation_verdict, _implementation(v, tested))
+    yield Statement("reference", f"{reference}; T = {v.horizon:g}, epsilon = {_list(v.epsilons)}")
+    yield from _regime(v)
     yield Statement("order", order := _order(v), order)
     yield from _paths(v)
     for bound in v.bounds:
@@ -233,9 +233,10 @@ def _order(v: Verdict) -> str:
     exact = v.largest_z is None and v.limit_verdict != "unavailable"
     without = sum(obs.order is None for obs in v.observables if obs.tested)
     text += f" (it tends to {power:g} as epsilon -> 0)" if v.limit_verdict != "unavailable" else ""
+    have = "has" if without == 1 else "have"
     lacking = (
-        "have no leading term, so no slope"
+        f"{have} no leading term, so no slope"
         if exact
-        else "have no slope of their own: no leading term, or lost in noise"
+        else f"{have} no slope of {'its' if without == 1 else 'their'} own: no leading term, or lost in noise"
     )
     return text + (f"; {without} of the statistics {lacking}" if without else "")

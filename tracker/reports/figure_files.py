@@ -22,6 +22,7 @@ Format = Literal["pdf", "svg", "png"]
 FORMATS: tuple[Format, ...] = ("pdf", "svg", "png")
 DATELESS = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}
 FREE_RIGHT_EDGE = 0.04  # inches at the right of a figure that stay free
+TALL = 430.0  # points; a taller figure on half a sheet would have letters below 6 points, so it is printed larger
 DIGITS_OF_POSITIONS = 6  # of the axes' positions, as shares of the figure: less than a thousandth of a point
 
 # The page's own colours stand in for those of the style: a figure follows the page into the dark, and back for print.
@@ -135,5 +136,6 @@ def inline_svg(figure: Figure, key: str, alt: str) -> str:
     body = _NAME.sub(lambda found: f"{found[1]}{key}-{found[2]}", body)
     body = _PATH.sub(lambda found: _DIGITS.sub(r"\1", found[0]), body)
     body = _COLOUR.sub(lambda found: PAGE_COLOURS[found[0]], body)
-    head_tag = f'<svg viewBox="{box[1]}" class="chart" role="img" aria-label="{html.escape(alt)}">'
+    tall = " data-tall" if float(box[1].split()[3]) > TALL else ""
+    head_tag = f'<svg viewBox="{box[1]}" class="chart"{tall} role="img" aria-label="{html.escape(alt)}">'
     return f"{head_tag}{_SPACE.sub(chr(10), body).strip()}</svg>"

@@ -94,10 +94,9 @@ def evaluates(calls: Mapping[str, int] | None) -> str:
 
 
 def rate(per_second: float | None) -> str:
-    """Return a speed: 38 M, 950 k, 120; "-" where it is not known."""
+    """Return a speed, or a large count: 38 M, 950 k, 120, 2.5; "-" where it is not known."""
     if per_second is None:
         return "-"
-    for size, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if per_second >= size:
-            return f"{per_second / size:.2g}{unit}" if per_second < 100 * size else f"{per_second / size:.0f}{unit}"
-    return f"{per_second:.2g}"
+    size, unit = next((known for known in ((1e9, " G"), (1e6, " M"), (1e3, " k")) if per_second >= known[0]), (1.0, ""))
+    value = per_second / size
+    return f"{value:.0f}{unit}" if value >= 10.0 else f"{value:.2g}{unit}"
