@@ -12,8 +12,9 @@ tree; the test that notices must pass in the copy without it. What became of it 
 test that noticed: that one is asked first the next time. Exits with 1 if fewer than 97 % are noticed.
 
 Tests run in forked processes: what takes long to import is imported once. A fault in a file that holds no compiled code
-keeps the machine code of the sound tree, which it cannot change; with any other one kernels are interpreted, as compiling
-them anew would take most of the time.
+keeps the machine code of the sound tree, which it cannot change; a fault in what trials side by side have of their own, which
+is nothing but machine code, has its kernels compiled anew; with any other one kernels are interpreted, as compiling them would
+take most of the time.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ sys.path[:] = [HERE, *(part for part in sys.path if part != HERE)]
 sys.dont_write_bytecode = True
 
 from planted import ROOMS, Fault  # noqa: E402  (found by path)
+from planted.base import misplaced  # noqa: E402
 from planted.record import ENOUGH, Outcome, Record, print_table, share  # noqa: E402
 
 sys.path.remove(HERE)  # a script here has the name of a library
@@ -67,6 +69,12 @@ WITHOUT_KERNELS = (
     "tracker/costs/minimise/search.py",
     "tracker/engine/simulate.py",
 )
+MARKED = re.compile(
+    r"from tracker\.compiled import .*\b(?:kernel|helper|inlined|disjoint)\b"
+)  # but for these of their files
+# what numba compiles and python cannot run
+LANES = ("tracker/compiled/lane_", "tracker/engine/lane_", "tracker/lane_streams.py")
+INTERPRETED, ANEW = None, ""  # in place of the name of machine code
 
 
 def tree(folder: Path) -> Path:
@@ -122,7 +130,7 @@ class FirstFailure:
 def passes(folder: Path, tests: str, code: str | None, seconds: float = SECONDS) -> Ended:
     """Run ``tests`` (pytest's words) in a copy, in a process of its own.
 
-    code : the name of the machine code to use; None to interpret all kernels
+    code : the name of the machine code to use; INTERPRETED: none; ANEW: compile it, and do not keep it
     """
     out, first = folder / "told.txt", folder / "first.txt"
     child = os.fork()
@@ -152,8 +160,10 @@ def _run(folder: Path, tests: str, out: Path, code: str | None, seconds: float) 
         sys.path[:0] = [str(folder)]
         import pytest
 
-        if code is None:
+        if code is INTERPRETED:
             _interpret()
+        elif code == ANEW:
+            os.environ["TRACKER_CACHE_DIR"] = "off"
         else:
             from tracker.compiled import caching
 
@@ -208,9 +218,11 @@ def plant(room: str, fault: Fault, by: str, sound: Sound, base: Path, code: str)
     wrong = misplaced(fault, folder)
     if wrong:
         return Outcome(room, fault, "no such place", 0.0, "", wrong)
-    own = code if fault.file.startswith(WITHOUT_KERNELS) else None
     place = folder / fault.file
     text = place.read_text()
+    own = ANEW if fault.file.startswith(LANES) else INTERPRETED
+    if fault.file.startswith(WITHOUT_KERNELS) and not MARKED.search(text):
+        own = code
     place.write_text(text.replace(fault.before, fault.after))
     try:
         found = passes(folder, shlex.quote(by), own) if by else None
@@ -237,17 +249,6 @@ def _judged(found: Ended, tests: str, own: str | None, sound: Sound, folder: Pat
     return "noticed" if found.passed is False else "hung", found.told
 
 
-def misplaced(fault: Fault, root: Path = ROOT) -> str:
-    """Return "" if the text of a fault stands in its file once; else what is wrong, and where it may have gone."""
-    file = root / fault.file
-    count = file.read_text().count(fault.before) if file.exists() else 0
-    if count == 1:
-        return ""
-    others = [one for one in sorted((root / "tracker").rglob("*.py")) if one.read_text().count(fault.before) == 1]
-    now = f"; once in {', '.join(str(one.relative_to(root)) for one in others)}" if others else ""
-    return f"{'stands there ' + str(count) + ' times' if file.exists() else 'no such file'}{now}"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rooms", nargs="*", default=list(ROOMS), help=", ".join(ROOMS))
@@ -258,6 +259,7 @@ def main() -> None:
     parser.add_argument("--record", type=Path, default=RECORD)
     options = parser.parse_args()
     record = Record(options.record)
+    record.forget_all_but(fault for room in ROOMS.values() for fault in room)
     chosen = [
         (room, fault)
         for room in options.rooms
@@ -269,7 +271,7 @@ def main() -> None:
         for room, fault in chosen:
             print(f"{room}: {fault}; {fault.tests}")
     for room, fault in chosen:
-        if wrong := misplaced(fault):
+        if wrong := misplaced(fault, ROOT):
             print(f"NO SUCH PLACE  {room}: {fault}: {wrong}")
     if options.list:
         print(f"{len(chosen)} faults in {len(options.rooms)} rooms")

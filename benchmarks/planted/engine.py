@@ -21,6 +21,9 @@ LOOP = (
 )
 TARGETS = "test_kernels.py test_recording.py -k 'test_recording or (sums_equal and interpreted-polynomial-langevin)'"
 LAST = "test_kernels.py -k last_point"
+SIDE_BY_SIDE = "test_lanes.py -k 'trials_alone and langevin'"
+LOST = "test_lanes.py -k 'trials_alone and runs'"
+STREAMS_OF_LANES = "test_lanes.py -k streams_side"
 
 ENGINE = {
     "samplers": [
@@ -33,6 +36,10 @@ ENGINE = {
             "tracker/samplers/base.py",
             SKEWED,
             ("            drift += S[d, e] * g[e]\n", "            drift -= S[d, e] * g[e]\n"),
+        ),
+        *faults(
+            "tracker/samplers/perturbed_skew.py",
+            SKEWED,
             (
                 "quotient = sampler.skew_step * difference / (2.0 * sampler.perturbation)",
                 "quotient = sampler.skew_step * difference / sampler.perturbation",
@@ -61,17 +68,14 @@ ENGINE = {
             "tracker/samplers/spsa.py",
             SPSA,
             ("    redraws = k % sampler.hold == 0\n", "    redraws = (k + 1) % sampler.hold == 0\n"),
-            (
-                "    if sampler.hold > 1 and (redraws or owed[REDRAW] == 1.0):\n",
-                "    if redraws or owed[REDRAW] == 1.0:\n",
-            ),
+            ("    if sampler.hold > 1 and redraws:\n", "    if redraws:\n"),
             ("        state.owed[REDRAW] = 1.0\n", "        state.owed[REDRAW] = 0.0\n"),
-            ("    if owed[UPDATE] == 1.0:\n        descend", "    if owed[UPDATE] == 2.0:\n        descend"),
+            ("due, kept = owed[UPDATE] == 1.0,", "due, kept = owed[UPDATE] == 2.0,"),
         ),
         *faults(
             "tracker/samplers/two_timescale.py",
             TWO,
-            ("        seen = Z[n + sampler.next]\n", "        seen = Z[n]\n"),
+            ("        then = Z[n + sampler.next]\n", "        then = Z[n]\n"),
             (
                 "    observe(cost, k, steps + 1, streams[AHEAD], Z)\n",
                 "    observe(cost, k + 1, steps + 1, streams[AHEAD], Z)\n",
@@ -95,10 +99,6 @@ ENGINE = {
             "tracker/engine/loop.py",
             LOOP,
             ("        if best <= radius2:\n", "        if best <= 1.01 * radius2:\n"),
-            (
-                "                    moments[d + 1, e] += c * (theta[e] - origin[e])\n",
-                "                    moments[d + 1, e] += c * theta[e]\n",
-            ),
             (
                 "                stop = min(stop, layout.burn_in)\n",
                 "                stop = min(stop, layout.burn_in + 1)\n",
@@ -140,6 +140,14 @@ ENGINE = {
         ),
         *faults(
             "tracker/engine/measuring.py",
+            LOOP,
+            (
+                "moments[d + 1, e] += c * (theta[e] - origin[e])",
+                "moments[d + 1, e] += c * theta[e]",
+            ),
+        ),
+        *faults(
+            "tracker/engine/measuring.py",
             TARGETS,
             ("        best = min(best, distance)\n", "        best = distance\n"),
         ),
@@ -149,6 +157,59 @@ ENGINE = {
             (
                 "if not (best < layout.runaway and near(state.theta, work.origin, layout.runaway)):",
                 "if not best < 100.0 * layout.runaway:",
+            ),
+        ),
+    ],
+    "lanes": [
+        *faults(
+            "tracker/engine/lane_loop.py",
+            SIDE_BY_SIDE,
+            ("        met = (hit & waits) & alive\n", "        met = hit & alive\n"),
+            ("            stop = k + 1\n", "            stop = k + 2\n"),
+            (
+                "                for l in range(L):\n                    stop = min(",
+                "                for l in range(1):\n                    stop = min(",
+            ),
+        ),
+        *faults(
+            "tracker/engine/lane_loop.py",
+            LOST,
+            ("sums[LOST] = where(lost, 1.0, 0.0)", "sums[LOST] = where(lost, 1.0, 1.0)"),
+        ),
+        *faults(
+            "tracker/engine/lane_events.py",
+            SIDE_BY_SIDE,
+            ("rooms.numbers[p, l] = table.rows[x, p]", "rooms.numbers[p, l] = table.rows[0, p]"),
+            ("layout.modes + lane.age[l]]", "layout.modes]"),
+            ("bin_of(arrival - marks[WAITING], WAIT_BITS)", "bin_of(k - marks[WAITING], WAIT_BITS)"),
+            ("if k > begun >= layout.burn_in:", "if k > begun:"),
+        ),
+        *faults(
+            "tracker/lane_streams.py",
+            STREAMS_OF_LANES,
+            ("bits_of(lane_of(begun, lane))", "bits_of(lane_of(begun, 0))"),
+            (
+                "            a, b, c, d = stream[0], stream[1], stream[2], stream[3]\n    stream",
+                "    stream",
+            ),
+        ),
+        *faults(
+            "tracker/compiled/lane_types.py",
+            STREAMS_OF_LANES,
+            ('"rshift": "lshr"', '"rshift": "ashr"'),
+        ),
+        *faults(
+            "tracker/compiled/lane_tables.py",
+            "test_lanes.py -k table",
+            ("leaf is column[0] for leaf in column)", "np.shape(leaf) == np.shape(column[0]) for leaf in column)"),
+            ("if any(not np.array_equal(leaf, column[0]) for leaf in column):", "if False:"),
+        ),
+        *faults(
+            "tracker/compiled/lane_rebuilding.py",
+            SIDE_BY_SIDE,
+            (
+                "first = builder.gep(room, [builder.mul(told(), ir.Constant(WORD, count))])",
+                "first = builder.gep(room, [told()])",
             ),
         ),
     ],

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from planted.base import Fault
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 ENOUGH = 0.97
@@ -43,6 +44,11 @@ class Record:
         """Return what became of a fault the last time; "not run" if that is not known."""
         row = self._kept.get(fault[:3], {})
         return Outcome(room, fault, row.get("state", "not run"), row.get("seconds", 0.0), row.get("by", ""), "")
+
+    def forget_all_but(self, faults: Iterable[Fault]) -> None:
+        """Leave out what is planted no more."""
+        kept = {fault[:3] for fault in faults}
+        self._kept = {key: row for key, row in self._kept.items() if key in kept}
 
     def keep(self, outcome: Outcome) -> None:
         """Keep an outcome in place of the one before."""

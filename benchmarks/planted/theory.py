@@ -21,15 +21,15 @@ THEORY = {
         *faults(
             "tracker/limits/moment_system.py",
             MOMENTS,
-            ("entries.add(2, 0, np.tile(2.0 / problem.beta", "entries.add(2, 0, np.tile(1.0 / problem.beta"),
+            ("entries.add(2, 0, np.broadcast_to(heat,", "entries.add(2, 0, np.broadcast_to(0.5 * heat,"),
             (
-                "entries.add(2, 0, (a[:, :, None] * a[:, None, :] + M @ problem.Sigma @ M.T)",
-                "entries.add(2, 0, (a[:, :, None] * a[:, None, :] + problem.Sigma)",
+                "entries.add(2, 0, (a[:, :, None] * a[:, None, :] + M @ problem.white @ M.T)",
+                "entries.add(2, 0, (a[:, :, None] * a[:, None, :] + problem.white)",
             ),
             ("    return move + mix + mix @ move\n", "    return move + mix\n"),
             (
-                "    entries.add(2, 1, -cross.reshape(X, N * N, N))\n",
-                "    entries.add(2, 1, cross.reshape(X, N * N, N))\n",
+                "    entries.add(2, 1, -cross.reshape(X, n * n, n))\n    if order == 2:",
+                "    entries.add(2, 1, cross.reshape(X, n * n, n))\n    if order == 2:",
             ),
             ("            E = 2.0 * E + E @ E\n", "            E = 2.0 * E\n"),
         ),
@@ -59,8 +59,8 @@ THEORY = {
         *faults(
             "tracker/limits/best_constant_step.py",
             BEST,
-            ("np.trace(X @ (gibbs[i] - gibbs[j]))", "np.trace(X @ gibbs[i])"),
-            ("        X = _lyapunov(A[j].T, eye)\n", "        X = _lyapunov(A[j], eye)\n"),
+            ("np.trace(X @ (spread[i] - spread[j]))", "np.trace(X @ spread[i])"),
+            ("        X = _lyapunov(A[j].T, of_theta)\n", "        X = _lyapunov(A[j], of_theta)\n"),
             ("float(np.sqrt(problem.alpha * max(lag, 0.0) / noise))", "float(problem.alpha * max(lag, 0.0) / noise)"),
             ("    if not rises or errors[best] >= level * (1.0 - EQUAL):\n", "    if not rises:\n"),
             ("        searched=(0.0, end),\n", "        searched=(0.0, float('inf')),\n"),
@@ -75,16 +75,13 @@ THEORY = {
             STABILITY,
             ("return self.radius < 1.0 and self.abscissa < 0.0", "return self.radius < 1.0"),
             ("            if not margin(bottom) > 0.0:\n", "            if False:\n"),
-            (
-                "return min(found, switched_moments.margin(switched_moments.generator(A, Q, problem.ratio), X, N))",
-                "return found",
-            ),
+            ("return min(found, switched_moments.margin(flow, X, here.limit.n))", "return found"),
             ("        here = seen[-1][0] * 10.0 ** (1.0 / PER_DECADE)\n", "        here = seen[-1][0] * 1e3\n"),
         ),
         *faults(
             "tracker/limits/epsilon_derivative.py",
             "test_leading_error.py -k 'digits or larger'",
-            ("K0 - L @ L / 2\n", "K0 - L @ L\n"),
+            ("_second_order(problem) - L @ L / 2\n", "_second_order(problem) - L @ L\n"),
             ("2 * W + E @ W + W @ E", "2 * W + 2 * E @ W"),
             (
                 "return np.asarray(-T / 2.0 * (half @ (half @ problem.p0)))",

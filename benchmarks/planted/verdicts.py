@@ -150,10 +150,10 @@ VERDICTS = {
                 "np.asarray(count * statistic(total) - count * without)",
             ),
             (
-                "    met = (a.sum(axis=(1, 2, 3)) + b.sum(axis=(1, 2, 3))) > 0\n",
-                "    met = (a.sum(axis=(1, 2, 3)) >= 0)\n",
+                "    met = a.any(axis=(1, 2, 3)) | b.any(axis=(1, 2, 3))\n",
+                "    met = np.ones(len(a), dtype=bool)\n",
             ),
-            ("    met = waits.sum(axis=(1, 2, 3)) > 0\n", "    met = waits.sum(axis=(1, 2, 3)) >= 0\n"),
+            ("    met = waits.any(axis=(1, 2, 3))\n", "    met = np.ones(len(waits), dtype=bool)\n"),
             (
                 "price[n] * mixed_mean(part, edges, horizon) for n, part in enumerate(parts)",
                 "mixed_mean(part, edges, horizon) for n, part in enumerate(parts)",
