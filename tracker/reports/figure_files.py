@@ -49,14 +49,26 @@ def figure_bytes(figure: Figure, kind: Format) -> bytes:
     import matplotlib as mpl
 
     buffer = io.BytesIO()
-    background = "none" if kind == "svg" else "white"
     with (
         without_warnings(),
         mpl.rc_context(SETTINGS),
     ):  # ticks are made when a figure is drawn, and take their size from here
         lay_out(figure)
-        figure.savefig(buffer, format=kind, metadata=DATELESS[kind], facecolor=background)
+        if kind == "svg":
+            _write_svg(figure, buffer)
+        else:
+            figure.savefig(buffer, format=kind, metadata=DATELESS[kind], facecolor="white")
     return buffer.getvalue()
+
+
+def _write_svg(figure: Figure, buffer: io.BytesIO) -> None:
+    """Write what ``savefig`` writes: that draws everything once more before, for a layout that is long done."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    colour = figure.get_facecolor()
+    figure.set_facecolor("none")
+    FigureCanvasSVG(figure).print_svg(buffer, metadata=DATELESS["svg"])  # type: ignore[no-untyped-call]
+    figure.set_facecolor(colour)
 
 
 def lay_out(figure: Figure) -> None:

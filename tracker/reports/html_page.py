@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import re
+from contextlib import contextmanager
 from errno import EEXIST, EISDIR
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -19,7 +21,7 @@ from tracker.runs import atomic_files
 from tracker.runs.page_seals import has_seal, is_sealed, with_seal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     import jinja2
@@ -81,10 +83,24 @@ def write(path: Path, make: Callable[[], str]) -> None:
     """Write the page that ``make`` returns; FileExistsError, before it is made, where something else stands in its place."""
     if stands_there(path) and not _may_go(path):
         raise FileExistsError(EEXIST, "is no page, and would be overwritten: give the page another name", str(path))
-    with threadpool_limits(1, user_api="blas"):  # many small matrices: threads would only wait for each other
+    # many small matrices: threads would only wait for each other; figures are full of cycles, and looking for what can go
+    # while they are drawn takes a fifth of the time
+    with threadpool_limits(1, user_api="blas"), without_collecting():
         page = make()
     path.parent.mkdir(parents=True, exist_ok=True)
     atomic_files.write_file(path, with_seal(page.encode(), "html"), lasting=False)
+
+
+@contextmanager
+def without_collecting() -> Iterator[None]:
+    """Let garbage be until the end."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _may_go(path: Path) -> bool:
