@@ -126,7 +126,7 @@ def keys_table(model: Any) -> str:
     for key, field in model.model_fields.items():
         if key in SHARED and model not in (ScenarioKeys, Chain, Gaussian, Schedule):
             continue
-        rows.append((f"`{key}`", meaning_of(model, key), default_of(field)))
+        rows.append((f"`{field.alias or key}`", meaning_of(model, key), default_of(field)))
     return table_of(("key", "meaning", "default"), rows) if rows else ""
 
 

@@ -651,3 +651,29 @@ def test_commands_that_only_look_load_nothing_heavy(tmp_path: Path) -> None:
     assert "numba" in loaded["run"]
     assert "xarray" not in loaded["run"]
     assert loaded["status"] == loaded["list"] == "[]"
+
+
+def test_a_reader_who_leaves_loses_no_page(tmp_path: Path) -> None:
+    """``tracker run FILE | head -1``: the table is cut, the page is written all the same."""
+    small = tmp_path / "small.toml"
+    small.write_text(
+        'name = "small"\ntrials = 2\nsteps = 40\nstart = [0.5]\n'
+        'modes = [{ name = "only", cost = "quadratic", minimum = [1.0], curvature = 1.0, gradient_noise = 0.25 }]\n'
+        'samplers = [{ name = "classical", kind = "langevin", epsilon = 0.1 }]\n'
+    )
+    program = [sys.executable, "-c", "from tracker.cli import main; main()"]
+    read, write = os.pipe()
+    os.close(read)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment.pop("TRACKER_NO_REPORT", None)
+    done = subprocess.run(
+        [*program, "run", "small.toml", "--quiet"],
+        cwd=tmp_path,
+        stdout=write,
+        stderr=subprocess.PIPE,
+        env=environment,
+        check=False,
+    )
+    os.close(write)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "reports" / "small" / "report.html").is_file()

@@ -24,6 +24,12 @@ DEFECT, USAGE, INVALID, REFUSED, FAILED, CHECK, EXISTS = range(1, 8)
 INTERRUPTED = signals.INTERRUPTED
 
 
+def mute_stdout() -> None:
+    """Say nothing more to whoever read our output (head, less) and has left."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def open_closed_streams() -> None:
     """Give a program whose stdout or stderr was closed (``>&-``) a place where what it prints goes to nobody."""
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115, PTH123  (for the life of the program)
@@ -74,9 +80,7 @@ def with_exit_codes(command: Callable[P, None]) -> Callable[P, None]:
             signals.say_interrupted()
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
-            # whoever read our output (head, less) has left; nothing more can be said to it
-            if sys.stdout is not None:
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            mute_stdout()
             raise typer.Exit(0) from None
         except EOFError as error:  # a defect: typer would say "Aborted.", as if the user had ended it
             raise RuntimeError(f"EOFError: {error}") from error

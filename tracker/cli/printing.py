@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from tracker.cli.error_messages import mute_stdout
 from tracker.jsonable import jsonable
 from tracker.reports.text_tables import (
     WIDTH_OFF_TERMINAL,
@@ -22,10 +24,11 @@ from tracker.reports.text_tables import (
 )
 
 if TYPE_CHECKING:
-    pass
+    from collections.abc import Iterator
 
 __all__ = [
-    "console", "duration", "evaluates", "number", "plus_minus", "print_json", "print_table", "rate", "step_cell", "table", "with_error",
+    "console", "duration", "evaluates", "number", "plus_minus", "print_json", "print_table", "rate", "step_cell", "table", "though_nobody_reads",
+    "with_error",
 ]  # fmt: skip
 
 
@@ -33,6 +36,15 @@ class _Console(Console):
     def on_broken_pipe(self) -> None:
         """Let `guard` end it quietly: rich would exit with 1."""
         raise BrokenPipeError
+
+
+@contextmanager
+def though_nobody_reads() -> Iterator[None]:
+    """Print, and go on where the reader has left: what is still to be written to disk does not need one."""
+    try:
+        yield
+    except BrokenPipeError:
+        mute_stdout()
 
 
 def console() -> Console:

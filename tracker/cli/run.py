@@ -14,7 +14,7 @@ from rich.text import Text
 from tracker.cli.directory_errors import drawn_from, written_by
 from tracker.cli.error_messages import FAILED, INVALID, REFUSED, USAGE, Refused, say
 from tracker.cli.options import File, RunOptions, taking_run_options
-from tracker.cli.printing import console, print_json
+from tracker.cli.printing import console, print_json, though_nobody_reads
 from tracker.cli.progress import reporter
 from tracker.cli.summary_printing import print_summary
 from tracker.cli.verdict_printing import print_verdict_of_run
@@ -123,12 +123,13 @@ def run(file: File, options: RunOptions, trials: Trials = None, part: PartOption
         say(f"{folder}: {counted(trials - there, 'trial')} added to {there}")
     elif options.resume and there is not None:
         say(f"{folder}: complete already, nothing was left to compute")
-    if options.json:
-        print_json(result.summary)
-    else:
-        if share is None:
-            print_verdict_of_run(result)
-        print_summary(result.summary, result.path)
+    with though_nobody_reads():
+        if options.json:
+            print_json(result.summary)
+        else:
+            if share is None:
+                print_verdict_of_run(result)
+            print_summary(result.summary, result.path)
     for warning in (
         ()
         if share is None and not options.json

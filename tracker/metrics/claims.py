@@ -52,7 +52,7 @@ def judge(
 
     Two samplers: the ratio left / right over paired trials against 1. One sampler: its mean against the number. The claim
     holds where the whole interval lies on the claimed side. A sampler of which a trial diverged is not judged: the trials
-    that are left were chosen by their outcome.
+    that are left were chosen by their outcome. Nor is a run whose trials are all the same: it is one trial.
 
     names : of the samplers, in the order of the run's arrays
     """
@@ -90,7 +90,7 @@ def scale_of(metric: Metric) -> Scale:
 
 
 def _whole(run: MeasuredRun, *places: int) -> bool:
-    return bool(run.kept[:, places].all())
+    return bool(run.kept[:, places].all()) and not run.repeated
 
 
 def _judged(estimate: float, low: float, high: float, relation: Relation, bound: float, *, whole: bool) -> JudgedClaim:

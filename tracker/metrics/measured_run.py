@@ -62,6 +62,16 @@ class MeasuredRun:
         """The trials that did not diverge, shape (T, S)."""
         return np.asarray(self.arrays["diverged"] < 0)
 
+    @cached_property
+    def repeated(self) -> bool:
+        """Whether all trials are one and the same, but for rounding: nothing was random, so that there is one trial."""
+        theta = self.arrays.get("theta")
+        return (
+            theta is not None
+            and len(theta) > 1
+            and bool(np.allclose(theta, theta[:1], rtol=1e-9, atol=1e-9, equal_nan=True))
+        )
+
     def forecast_loss(self) -> Array:
         """Return the mean of what forecasts lost over the averaged steps, shape (T, S); nan where there were none."""
         loss, number = np.moveaxis(self.arrays["forecasts"], -1, 0)

@@ -110,6 +110,10 @@ def _trials(view: View) -> Check:
         warnings.append(
             f"Only {counted(view.trials, 'trial')}: intervals are rough, and differences between samplers may be chance."
         )
+    if view.measured.repeated:
+        warnings.append(
+            f"All {whole(view.trials)} trials are the same: nothing in this world is random, so they are one trial. Intervals and counts of trials say nothing."
+        )
     return Check("trials", counted(view.trials, "trial"), tuple(warnings))
 
 

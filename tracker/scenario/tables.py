@@ -131,7 +131,7 @@ class Schedule(Keys):
     from_: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
         default=None,
         alias="from",
-        description="a column of the data file that names the mode of each row; step k is row k, and all modes name that file",
+        description='a column of the data file that names the mode of each row: that of step k is the mode of row k; all modes name that file, with rows = "in-order" where step k is to learn from row k (else rows are drawn)',
     )
 
     @model_validator(mode="after")
