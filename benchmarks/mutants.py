@@ -12,9 +12,9 @@ tree; the test that notices must pass in the copy without it. What became of it 
 test that noticed: that one is asked first the next time. Exits with 1 if fewer than 97 % are noticed.
 
 Tests run in forked processes: what takes long to import is imported once. A fault in a file that holds no compiled code
-keeps the machine code of the sound tree, which it cannot change; a fault in what trials side by side have of their own, which
-is nothing but machine code, has its kernels compiled anew; with any other one kernels are interpreted, as compiling them would
-take most of the time.
+keeps the machine code of the sound tree, which it cannot change. Kernels are compiled anew for a fault in the few kernels
+outside the engine, and in what trials side by side have of their own, which is nothing but machine code; with any other one
+they are interpreted, as compiling them would take most of the time.
 """
 
 from __future__ import annotations
@@ -69,9 +69,8 @@ WITHOUT_KERNELS = (
     "tracker/costs/minimise/search.py",
     "tracker/engine/simulate.py",
 )
-MARKED = re.compile(
-    r"from tracker\.compiled import .*\b(?:kernel|helper|inlined|disjoint)\b"
-)  # but for these of their files
+# but for those of their files that mark functions for numba
+MARKED = re.compile(r"from tracker\.compiled import .*\b(?:kernel|helper|inlined|disjoint)\b")
 # what numba compiles and python cannot run
 LANES = ("tracker/compiled/lane_", "tracker/engine/lane_", "tracker/lane_streams.py")
 INTERPRETED, ANEW = None, ""  # in place of the name of machine code
@@ -220,9 +219,9 @@ def plant(room: str, fault: Fault, by: str, sound: Sound, base: Path, code: str)
         return Outcome(room, fault, "no such place", 0.0, "", wrong)
     place = folder / fault.file
     text = place.read_text()
-    own = ANEW if fault.file.startswith(LANES) else INTERPRETED
-    if fault.file.startswith(WITHOUT_KERNELS) and not MARKED.search(text):
-        own = code
+    own = INTERPRETED
+    if fault.file.startswith((*WITHOUT_KERNELS, *LANES)):
+        own = ANEW if MARKED.search(text) or fault.file.startswith(LANES) else code
     place.write_text(text.replace(fault.before, fault.after))
     try:
         found = passes(folder, shlex.quote(by), own) if by else None
