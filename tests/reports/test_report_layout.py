@@ -18,8 +18,8 @@ from worlds import shipped
 
 import tracker
 from tracker.metrics import wasserstein
-from tracker.reports.exhibit import Exhibit
-from tracker.reports.exhibits import best_step, one_trial
+from tracker.reports.exhibit import Exhibit, Omitted
+from tracker.reports.exhibits import best_step, diagnostics, one_trial, switches
 from tracker.reports.figure_files import figure_bytes, lay_out
 from tracker.reports.figure_style import (
     LONGEST_NAME,
@@ -33,6 +33,8 @@ from tracker.reports.figure_style import (
 from tracker.reports.judged_by import best_of
 from tracker.reports.run_page import exhibits, report
 from tracker.reports.run_view import View
+from tracker.reports.shown_samplers import best_reference_worst
+from tracker.reports.verdict_box import verdict
 
 BASE = shipped("example_a")
 TOUCHING = 0.5  # pixels that boxes may share: they hold the room of letters that are not there
@@ -284,6 +286,48 @@ def test_letters_that_the_font_lacks_are_no_warnings() -> None:
         drawn = figure_bytes(fig, "svg")
     assert [str(warning.message) for warning in told] == []
     assert b"</svg>" in drawn
+
+
+def test_of_many_samplers_three_are_coloured_after_a_switch() -> None:
+    few, many = (View(interpreted(long_world(2, count, 2, "{}-{}"))) for count in (8, 10))
+    shown = switches.exhibit(many)
+    axes = shown.figure.axes[0]
+    coloured = {str(line.get_label()) for line in axes.lines if not str(line.get_label()).startswith("_")}
+    assert coloured & set(many.samplers) == set(best_reference_worst(many))
+    assert len(axes.lines) == len(many.names)  # the others are there, in grey
+    assert "In colour the best sampler" in shown.caption
+    told = switches.exhibit(few)
+    assert "In colour" not in told.caption
+    assert len({str(line.get_label()) for line in told.figure.axes[0].lines} & set(few.samplers)) == 8
+
+
+def test_where_all_diverged_no_figure_is_empty_and_nothing_is_to_be_trusted() -> None:
+    wild = {"name": "wild", "kind": "langevin", "epsilon": 3.0, "beta": 20.0}
+    view = View(interpreted(long_world(2, 1, 1).replace(samplers=[wild], start=[80.0])))
+    assert not view.alive
+    shown = switches.exhibit(view)
+    assert isinstance(shown, Omitted)
+    assert shown.reason == "every trial of every sampler diverged."
+    answer = verdict(view, diagnostics.health(view)).answers[2]
+    assert (answer.question, answer.mark, answer.tone) == ("Can I trust it?", "no", "bad")
+
+
+def test_of_many_dimensions_the_exact_error_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Moments of 50 coordinates in two modes: their best step took minutes."""
+    from tracker.limits import best_constant_step
+
+    asked: list[int] = []
+
+    def refuses(problem: Any) -> None:
+        asked.append(problem.n)
+        raise ArithmeticError("asked")
+
+    monkeypatch.setattr(best_constant_step, "split_error", refuses)
+    for dimension in (2, 50):
+        known, unknown = best_step.theories(View(interpreted(long_world(2, 1, dimension))))
+        assert not known
+        assert ("not computed: 5102 unknown moments" in str(*unknown.values())) == (dimension == 50)
+    assert asked == [2]
 
 
 @pytest.mark.parametrize("first", [True, False])

@@ -67,8 +67,8 @@ def checks(view: View, health: dict[str, Health]) -> tuple[Check, ...]:
     )
 
 
-def trust(made: Sequence[Check]) -> Answer:
-    """Count the checks that found nothing."""
+def trust(made: Sequence[Check], *, nothing: bool = False) -> Answer:
+    """Count the checks that found nothing; ``nothing``: no trial is left that could be trusted."""
     made = [check for check in made if check.made]
     fine = [check for check in made if check.fine]
     if len(fine) == len(made):
@@ -76,7 +76,8 @@ def trust(made: Sequence[Check]) -> Answer:
         return Answer(QUESTION, "yes", text, "good", link="diagnostics")
     care = [check.name for check in made if not check.fine]
     text = f"{len(fine)} of {len(made)} checks passed; see the warnings on {few(care, 'other check')}."
-    return Answer(QUESTION, "with care", text, "warn", link="diagnostics")
+    mark, tone = ("no", "bad") if nothing else ("with care", "warn")
+    return Answer(QUESTION, mark, text, tone, link="diagnostics")
 
 
 def _who(view: View, names: Sequence[str]) -> str:

@@ -47,7 +47,7 @@ def verdict(view: View, health: dict[str, Health]) -> VerdictBox:
     """Return the three answers, the warnings and the checks."""
     made = checks(view, health)
     warnings = tuple(in_words(warning) for check in made for warning in check.warnings)
-    return VerdictBox(warnings, (what_was_found(view), which_sampler(view), trust(made)), made)
+    return VerdictBox(warnings, (what_was_found(view), which_sampler(view), trust(made, nothing=not view.alive)), made)
 
 
 def what_was_found(view: View) -> Answer:

@@ -26,6 +26,7 @@ CURVE_POINTS = 60
 ROOM_FOR_A_LABEL = 0.12  # of the height, for a label
 MOST_TIMES_THE_LEAST_ERROR = 20.0  # times the least error: what is higher does not set the scale
 GAIN_NOT_WORTH_A_WORD = 0.01  # of the error that another step would save: not worth a word
+MOST_UNKNOWNS = 1000  # moments in the exact error: of more, a page would take minutes to find the best step
 LARGEST_REST_OF_THE_SPLIT = 0.25  # of the error left over by the four leading terms: they do not describe it
 
 
@@ -84,6 +85,8 @@ def theory(view: View, name: str) -> StepTheory:
     from tracker.limits.switched_quadratic import read_quadratic
 
     problem = read_quadratic(view.scenario, name, of="algorithm")
+    if (unknowns := problem.X * (1 + problem.n + problem.n**2)) > MOST_UNKNOWNS:
+        raise ValueError(f"not computed: {unknowns} unknown moments are more than {MOST_UNKNOWNS}")
     floor, noise, lag = split_error(problem)
     limit = largest_step(problem, "alpha")
     if limit <= 0.0:

@@ -13,6 +13,7 @@ from tracker.metrics.recovery import mixed_survival
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
 from tracker.reports.figure_style import LOGARITHMIC_FROM, RULE, figure, from_zero, legend, log_axis, short
 from tracker.reports.median_waits import NEVER, median_wait
+from tracker.reports.shown_samplers import best_reference_worst, describe
 from tracker.runs.summary import ERROR, STEPS
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 
 KEY, QUESTION = "after-a-switch", "How soon after a switch are they back?"
+MOST_IN_COLOUR = 8  # samplers; of more, the best, the first of the file and the worst are, the others are grey
 FEWEST_VISITS = 10  # visits to an age, over all trials, below which a mean is not drawn
 MOST_MODES_IN_THE_TABLE = 8  # of which each has a row in the table
 EARLIEST, BEFORE = 0.01, 0.3  # the axis begins at this share of the age at which the first one in a hundred is back
@@ -35,6 +37,8 @@ def exhibit(view: View) -> Exhibit | Omitted:
     if view.switches == 0:
         reason = "one mode, so nothing switches." if len(view.modes) == 1 else "no switch happened in this run."
         return Omitted(KEY, QUESTION, reason)
+    if not view.alive:
+        return Omitted(KEY, QUESTION, "every trial of every sampler diverged.")
     curves = {name: error_by_age(view, name) for name in view.names}
     if not any(np.isfinite(curve.mean).any() for curve in curves.values()):
         return Omitted(KEY, QUESTION, f"fewer than {FEWEST_VISITS} visits in all trials: too few for a mean.")
@@ -65,7 +69,12 @@ def error_by_age(view: View, name: str) -> Curve:
 
 def _errors(ax: Axes, view: View, curves: dict[str, Curve]) -> None:
     middle = _middles(view.age_edges)
+    grey = _grey(view)
+    for name in grey:
+        ax.plot(middle, curves[name].mean, color=RULE, linewidth=0.7, zorder=1, gid=view.gid(name) or None)
     for name, curve in curves.items():
+        if name in grey:
+            continue
         look, mean, (low, high) = view.looks[name], curve.mean, curve.interval
         ax.plot(middle, mean, color=look.color, linestyle=look.linestyle, label=name, gid=view.gid(name) or None)
         band = np.isfinite(mean) & np.isfinite(low)
@@ -82,6 +91,12 @@ def _errors(ax: Axes, view: View, curves: dict[str, Curve]) -> None:
     else:
         from_zero(ax, (curve.mean for curve in curves.values()))
     ax.set_title("mean error by steps since the switch")
+
+
+def _grey(view: View) -> tuple[str, ...]:
+    """The samplers that are drawn in grey, where there are too many for colours."""
+    coloured = view.samplers if len(view.samplers) <= MOST_IN_COLOUR else best_reference_worst(view)
+    return tuple(name for name in view.samplers if name not in coloured)
 
 
 def _arrivals(view: View, name: str) -> tuple[Array, Array] | None:
@@ -107,8 +122,12 @@ def _ages_drawn(view: View, curves: dict[str, Curve], arrivals: dict[str, tuple[
 
 
 def _draw_arrivals(ax: Axes, view: View, arrivals: dict[str, tuple[Array, Array]]) -> None:
+    grey = _grey(view)
     for name, (at, arrived) in arrivals.items():
         look, gid = view.looks[name], view.gid(name) or None
+        if name in grey:
+            ax.step(at, arrived, where="post", color=RULE, linewidth=0.7, zorder=1, gid=gid)
+            continue
         ax.step(at, arrived, where="post", color=look.color, linestyle=look.linestyle, gid=gid)
         median = view.summary[name]["recovery"]["median"]
         if median:
@@ -128,8 +147,6 @@ def _caption(view: View) -> str:
     head = f"Over {whole(view.switches)} switches"
     if not view.has_targets:
         return f"{head}, the error by age of the visit; the modes share their minimisers, so re-acquisition has no meaning."
-    if not view.alive:
-        return f"{head}; every trial of every sampler diverged."
     found = {name: view.summary[name]["recovery"] for name in view.alive}
     text = f"{head}; of those that led out of the target, {_half_back(found)}"
     text += f". {sentence(_range(found, 'censored'))} of these waits were cut short by the next switch or the end"
@@ -140,7 +157,8 @@ def _caption(view: View) -> str:
     if stayed := _range(found, "stayed"):
         text += f". A wait ends at the first touch: a relaxation time later {stayed} were still inside"
     intervals = "" if view.trials >= FEWEST_TRIALS else f" {sentence(no_interval(view.trials))} of the medians."
-    return f"{text}.{intervals}"
+    coloured = f" In colour {describe(view, best_reference_worst(view))}." if _grey(view) else ""
+    return f"{text}.{intervals}{coloured}"
 
 
 def _half_back(found: dict[str, dict[str, Any]]) -> str:
