@@ -96,12 +96,18 @@ def percent(share: float | None) -> str:
 
 def percent_with_interval(share: float, low: float, high: float) -> str:
     """Return "65 % (59 to 70 %)", with as many digits as the width of the interval is worth."""
+    digits = digits_of_percent(low, high)
+    middle, lower, upper = (_signed(f"{100 * value:.{digits}f}") for value in (share, low, high))
+    return f"{middle} % ({lower} to {upper} %)"
+
+
+def digits_of_percent(low: float, high: float) -> int:
+    """Return how many digits behind the point the width of an interval of shares is worth, in per cent."""
     width = 100.0 * (high - low)
     digits = min(3, max(0, -math.floor(math.log10(width)))) if width > 0.0 else 0
     while digits < 3 and any(end != 0.0 and round(100.0 * end, digits) == 0.0 for end in (low, high)):
         digits += 1  # an end that is not 0 is not written as 0
-    middle, lower, upper = (_signed(f"{100 * value:.{digits}f}") for value in (share, low, high))
-    return f"{middle} % ({lower} to {upper} %)"
+    return digits
 
 
 def plain(value: float) -> str:

@@ -74,7 +74,7 @@ def test_one_axis_is_a_line_with_bars() -> None:
     low, high = bars["skewed"].lines[2][0].get_segments()[0][:, 1]
     assert (low, high) == pytest.approx((0.8, 1.2))  # two standard errors
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1e-4", "1e-3", "1e-2"]
-    assert "skewed 1 at chain.alpha = 1e-4" in shown.caption
+    assert "From chain.alpha = 1e-4 to 1e-2: skewed 1 to 2 (1e-4 to 1e-3)." in shown.caption
     assert "At 2 of 3 points trials diverged" in shown.caption
     assert shown.table.columns == ("chain.alpha", *NAMES, "outcome")
     assert figure_bytes(shown.figure, "png").startswith(b"\x89PNG")
@@ -136,3 +136,19 @@ def test_a_sweep_in_which_nothing_came_to_an_end_is_still_drawn() -> None:
     shown = sweep_exhibit(swept({}, lost=(0, 1, 2, 3), chain__alpha=[0.001, 0.002], seed=[7, 8]))
     assert "No point came to an end without divergence." in shown.caption
     assert figure_bytes(shown.figure, "svg")
+
+
+def test_waits_that_are_cut_off_are_not_drawn_against_the_speed_of_the_chain() -> None:
+    """The faster the chain, the sooner a wait is cut off: its restricted mean falls, and the worst world would look the best."""
+    sweep = swept({0: 90.0, 1: 40.0, 2: 1.0}, chain__alpha=[0.001, 0.01, 1.0])
+    assert "From chain.alpha = 1e-3 to 1e0: skewed 90 to 1." in sweep_exhibit(sweep, "recovery").caption  # control
+    for one in sweep.outcomes[2].summary["samplers"]:
+        one["recovery"]["censored"] = 0.9
+    shown = sweep_exhibit(sweep, "recovery")
+    skewed = shown.figure.axes[0].containers[0].lines[0].get_ydata()
+    assert skewed[:2].tolist() == [90.0, 40.0]
+    assert np.isnan(skewed[2])
+    assert "Not drawn: 1 mean wait of which more than half were cut off by the next switch." in shown.caption
+    assert "Best" not in shown.caption  # alpha is nobody's choice
+    errors = sweep_exhibit(sweep, "tracking_error")
+    assert np.isfinite(errors.figure.axes[0].containers[0].lines[0].get_ydata()).all()

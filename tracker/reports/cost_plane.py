@@ -137,7 +137,7 @@ def mean_or_nan(values: Array) -> float:
 def records_of(view: View) -> Array:
     """Return recorded points of the usual samplers after the burn-in, thinned evenly, shape (n, N), without diverged trials."""
     names = usual_samplers(view)
-    theta = view.arrays["theta"][:, names][:, :, view.averaged]
+    theta = view.theta[:, names][:, :, view.averaged]
     kept = theta[np.broadcast_to(view.kept[:, names, np.newaxis], theta.shape[:3])]
     kept = kept[np.isfinite(kept).all(axis=-1)]
     return np.asarray(kept[:: max(1, -(-len(kept) // MOST_RECORDS))], dtype=float)

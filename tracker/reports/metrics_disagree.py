@@ -1,4 +1,4 @@
-"""Say so where the cost names another winner than the error does: it is often the most interesting fact of a run."""
+"""Say so where the cost, or the mean square error, names another winner than the error does: it is often the most interesting fact of a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tracker.reports.best_of_sweep import confidence_of_best
 if TYPE_CHECKING:
     from tracker.reports.run_view import View
 
-COST = "excess_cost"
+COST, SQUARES = "excess_cost", "mean_square_error"
 
 
 def second_opinion(view: View, best: str) -> str:
@@ -24,7 +24,7 @@ def second_opinion(view: View, best: str) -> str:
     """
     costs = view.values(COST)
     if not np.isfinite(costs[:, view.index(best)]).any():
-        return ""
+        return _by_squares(view)
     confidence = confidence_of_best([len(view.alive) + 1])
 
     def cheaper(name: str, other: str) -> bool:
@@ -37,4 +37,16 @@ def second_opinion(view: View, best: str) -> str:
             return "By cost standing still is best."
         if not any(cheaper(name, FROZEN) for name in view.alive):
             return "By cost none is shown to beat standing still."
-    return f"By cost {least} is best." if least != best and cheaper(least, best) else ""
+    return f"By cost {least} is best." if least != best and cheaper(least, best) else _by_squares(view)
+
+
+def _by_squares(view: View) -> str:
+    """Where standing still has the least mean square error: who strays far at times can be nearer on average, and yet worse."""
+    if FROZEN not in view.names or view.score.share:
+        return ""
+    squares = view.values(SQUARES)
+    means = {name: float(np.nanmean(squares[:, view.index(name)])) for name in view.alive}
+    least = min(means, key=lambda name: means[name])
+    still, own = squares[:, view.index(FROZEN)], squares[:, view.index(least)]
+    worse = ratio_of_means(still, own, confidence_of_best([len(view.alive) + 1])).high < 1.0
+    return "By mean square error standing still is best." if worse else ""

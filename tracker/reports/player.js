@@ -3,7 +3,7 @@
   const box = document.getElementById("player"), data = JSON.parse(document.getElementById("player-data").textContent);
   const find = name => box.querySelector("[data-" + name + "]");
   const canvas = find("canvas"), slider = find("time"), button = find("play"), choice = find("trial"), words = find("words");
-  const pen = canvas.getContext("2d"), TAIL = 14, STRIP = 14;
+  const pen = canvas.getContext("2d"), TAIL = 14, several = data.modes.length > 1, STRIP = several ? 14 : 0;
   let trial, at = 0, playing = false, last = 0;
   const numbers = text => {
     const bytes = Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
@@ -43,7 +43,7 @@
       pen.fillRect(k / data.records * wide, high + 4, wide / data.records + 1, STRIP);
     }
     pen.fillStyle = colour("--ink");
-    pen.fillRect(at / data.records * wide - 1, high, 3, STRIP + 4);
+    pen.fillRect(at / data.records * wide - 1, high, 3, several ? STRIP + 4 : 0);
     trial.paths.forEach((path, n) => {
       if (!shown(n)) return;
       pen.strokeStyle = pen.fillStyle = colour("--kind-" + data.samplers[n].colour);
@@ -54,7 +54,7 @@
       if (now) { pen.beginPath(); pen.arc(now[0], now[1], 6, 0, 7); pen.fill(); pen.strokeStyle = colour("--paper"); pen.stroke(); }
     });
     slider.value = at;
-    const said = "step " + (at * data.every).toLocaleString("en") + ", mode " + data.modes[mode];
+    const said = "step " + (at * data.every).toLocaleString("en") + (several ? ", mode " + data.modes[mode] : "");
     words.textContent = said; slider.setAttribute("aria-valuetext", said);
   }
   function tick(now) {

@@ -45,7 +45,7 @@ from tracker.reports.own_best_step import own_steps
 from tracker.reports.run_view import View
 from tracker.reports.step_notes import UNKNOWN, evaluations, over_limit, with_steps
 from tracker.reports.trial_player import player_of
-from tracker.reports.verdict_box import verdict, which_sampler
+from tracker.reports.verdict_box import verdict, what_was_found, which_sampler
 from tracker.reports.what_was_asked import head_of_page
 
 if TYPE_CHECKING:
@@ -101,9 +101,14 @@ def sections(view: View, health: dict[str, Health]) -> list[Section]:
         "Does it agree with theory?": (waits,) if (waits := escape_times.shown(view)) is not None else (),
     }
     return [
-        Section(heading, (), (*(with_steps(item, view) for item in items), *beside.get(heading, ())))
+        Section(_asked(view, heading), (), (*(with_steps(item, view) for item in items), *beside.get(heading, ())))
         for heading, items in drawn.items()
     ]
+
+
+def _asked(view: View, heading: str) -> str:
+    """The heading of a part: where nothing switches, that of the verdict."""
+    return what_was_found(view).question if heading == "Did it track?" and view.asks_for_law else heading
 
 
 def advice_table(view: View) -> Shown:
@@ -143,7 +148,7 @@ def subtitle(view: View) -> str:
 
 def overview(view: View) -> Shown:
     """Return the table on top: the score of the verdict first, a column for each metric that a page shows, the best row first."""
-    first, *others = in_order_of_reading(view.measured)
+    first, *others = [one for one in in_order_of_reading(view.measured) if view.switches or one.kind != "time"]
     columns = ["sampler", *_score_heads(view, first), *(head for metric in others for head in _heads(metric))]
     rows = []
     for name in _ranked(view):
@@ -190,7 +195,7 @@ def _score_heads(view: View, first: Metric) -> tuple[str, ...]:
 
 
 def _has_gap(view: View) -> bool:
-    return bool(view.switches) and FROZEN in view.names and ORACLE in view.names
+    return (bool(view.switches) or view.scenario.drift is not None) and FROZEN in view.names and ORACLE in view.names
 
 
 def _score_cells(view: View, first: Metric, name: str) -> tuple[str, ...]:
@@ -226,7 +231,10 @@ def _cells(metric: Metric, row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _about_the_columns(view: View) -> str:
-    text = "Averages over time and trials, ± standard errors over trials, the best sampler first."
+    first = "the best sampler first"
+    if view.law is not None and not view.law.one_law:  # each has a law of its own: the order is no ranking
+        first = f"in the order of the {view.score.title}"
+    text = f"Averages over time and trials, ± standard errors over trials, {first}."
     if view.switches and view.has_targets:
         text += (
             " Already there: the share of switches at which it stood inside the new target, so that there was nothing to wait for. "

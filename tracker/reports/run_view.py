@@ -206,8 +206,8 @@ class View:
 
     @property
     def asks_for_law(self) -> bool:
-        """Whether there is nothing to track: with one mode the question is whether its law was found."""
-        return len(self.modes) == 1
+        """Whether there is nothing to track: with one mode that stays where it is, was its law found?"""
+        return len(self.modes) == 1 and self.scenario.drift is None
 
     @cached_property
     def law(self) -> LawFound | None:
@@ -261,6 +261,12 @@ class View:
     def shift(self) -> Array:
         """Where a drift has moved the landscapes, shape (T, records, N); zeros where there is none, (1, 1, N)."""
         return np.asarray(self.arrays.get("shift", np.zeros((1, 1, self.scenario.dimension))))
+
+    @cached_property
+    def theta(self) -> Array:
+        """The recorded theta as the costs see it, relative to the drift, shape (T, S, records, N)."""
+        theta = self.arrays["theta"]
+        return theta if self.scenario.drift is None else np.asarray(theta - self.shift[:, np.newaxis])
 
     def seen(self, n: int) -> Array:
         """Return the recorded theta of sampler ``n`` as the costs see it, relative to the drift, shape (T, records, N)."""

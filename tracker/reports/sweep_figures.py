@@ -9,6 +9,8 @@ import numpy as np
 from tracker.baseline_names import BASELINES
 from tracker.formatting import number
 from tracker.metrics.table import METRICS
+from tracker.reports.best_of_sweep import rows_of
+from tracker.reports.checks import MOSTLY_CENSORED
 from tracker.reports.exhibit import Cell, Exhibit, Table
 from tracker.reports.figure_style import (
     LOGARITHMIC_FROM,
@@ -21,8 +23,8 @@ from tracker.reports.figure_style import (
     names_below,
     shorten,
 )
-from tracker.reports.step_notes import at_steps
 from tracker.reports.sweep_axes import is_choice, is_geometric, positions, ticks
+from tracker.reports.sweep_words import best, best_places, caption
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,7 +46,7 @@ DARK, BRIGHT = "#101010", "#fefefe"  # on the colours of a map, which stay what 
 
 
 class SweepPicture(NamedTuple):
-    """What is drawn: at most two axes; ``held`` tells where the others stand."""
+    """What is drawn: at most two axes; ``held`` tells where the others stand, ``cut`` how many waits are not drawn."""
 
     data: xarray.Dataset
     axes: tuple[Axis, ...]
@@ -52,6 +54,7 @@ class SweepPicture(NamedTuple):
     held: str
     samplers: tuple[str, ...]
     kinds: Mapping[str, str]
+    cut: int = 0
 
     @property
     def title(self) -> str:
@@ -79,8 +82,8 @@ def sweep_exhibit(sweep: Sweep, metric: str = "tracking_error") -> Exhibit:
     return Exhibit(
         key=metric.replace("_", "-"),
         question=f"How does the {drawn.title} depend on {addresses}?",
-        caption=_caption(drawn, sweep),
-        alt=f"{drawn.title} against {addresses}, {kind}. {_best(drawn)}",
+        caption=caption(drawn, sweep),
+        alt=f"{drawn.title} against {addresses}, {kind}. {best(drawn)}",
         figure=picture,
         table=_table(sweep, metric),
     )
@@ -88,10 +91,11 @@ def sweep_exhibit(sweep: Sweep, metric: str = "tracking_error") -> Exhibit:
 
 def picture_of(sweep: Sweep, metric: str) -> SweepPicture:
     """Return what of the sweep is drawn: the first two axes with several values."""
-    axes, data = sweep.axes, sweep.dataset
+    axes = sweep.axes
     swept = [axis for axis in axes if len(axis.values) > 1] or list(axes[:1])
     chosen = swept[:2]
     others = [axis for axis in axes if axis not in chosen]
+    data, cut = _without_what_is_cut_off(sweep, metric, chosen)
     data = data.isel({axis.address: 0 for axis in others})
     held = ", ".join(f"{axis.address} = {axis.labels[0]}" for axis in others)
     names = [str(name) for name in data["sampler"].values]
@@ -99,7 +103,22 @@ def picture_of(sweep: Sweep, metric: str) -> SweepPicture:
     # the oracle's error is zero by definition: a line along the axis tells nothing
     shown = [name for name in shown if name not in BASELINES or np.nan_to_num(data[metric].sel(sampler=name)).any()]
     kinds = {keys.name: keys.kind for keys in sweep.scenario.samplers}
-    return SweepPicture(data, tuple(chosen), metric, held, tuple(shown), kinds)
+    return SweepPicture(data, tuple(chosen), metric, held, tuple(shown), kinds, cut)
+
+
+def _without_what_is_cut_off(sweep: Sweep, metric: str, axes: tuple[Axis, ...]) -> tuple[xarray.Dataset, int]:
+    """Leave out the waits of which most were cut off, along an axis of the world: the faster it switches, the shorter they look."""
+    data = sweep.dataset
+    if METRICS[metric].kind != "time" or len(axes) > 1 or is_choice(axes[0]):
+        return data, 0
+    values, names = data[metric].values.copy(), [str(name) for name in data["sampler"].values]
+    cut = 0
+    for outcome in sweep.outcomes:
+        for row in rows_of(outcome):
+            if ((row.get(metric) or {}).get("censored") or 0.0) > MOSTLY_CENSORED:
+                values[(*outcome.point.place, names.index(row["name"]))] = np.nan
+                cut += row["name"] not in BASELINES
+    return data.assign({metric: (data[metric].dims, values)}), cut
 
 
 # --- one axis
@@ -205,89 +224,9 @@ def _annotate(ax: Axes, drawn: SweepPicture, sampler: str, norm: Any) -> None:
             ax.plot(column, row, "x", color=MUTED if np.isnan(value) else colour, markersize=9)
         elif written and np.isfinite(value):
             ax.text(column, row, number(float(value), 2), ha="center", va="center", color=colour)
-    for row, column in _best_places(drawn, sampler):
+    for row, column in best_places(drawn, sampler):
         colour = DARK if norm(values[row, column]) > 0.6 else BRIGHT
         ax.add_patch(Rectangle((column - 0.44, row - 0.44), 0.88, 0.88, fill=False, edgecolor=colour, linewidth=1.4))
-
-
-# --- words and numbers
-
-
-def _choice(drawn: SweepPicture) -> int | None:
-    """Return which of two axes is the samplers' to choose, where the other is the world's."""
-    chosen = [is_choice(axis) for axis in drawn.axes]
-    return chosen.index(True) if sum(chosen) == 1 and len(chosen) == 2 else None
-
-
-def _best_places(drawn: SweepPicture, sampler: str) -> list[tuple[int, ...]]:
-    """Return where the metric is best and nothing diverged: for each world, if there are several, or over all points."""
-    sign = 1.0 if METRICS[drawn.metric].smaller_is_better else -1.0
-    values = np.where(drawn.troubled(sampler) | np.isnan(drawn.values(sampler)), np.inf, sign * drawn.values(sampler))
-    choice = _choice(drawn)
-    if choice is None:
-        places = [tuple(int(i) for i in np.unravel_index(values.argmin(), values.shape))]
-    else:
-        best = values.argmin(axis=choice).tolist()
-        places = [(b, n) if choice == 0 else (n, b) for n, b in enumerate(best)]
-    return [place for place in places if np.isfinite(values[place])]
-
-
-def _best(drawn: SweepPicture) -> str:
-    choice = _choice(drawn)
-    parts = []
-    for name in drawn.samplers:
-        places = _best_places(drawn, name) if name not in BASELINES else []
-        if not places:
-            continue
-        if choice is not None:
-            parts.append(f"{name} {', '.join(ticks(drawn.axes[choice])[place[choice]] for place in places)}")
-            continue
-        where = ", ".join(f"{axis.address} = {ticks(axis)[n]}" for axis, n in zip(drawn.axes, places[0], strict=True))
-        parts.append(f"{name} {number(float(drawn.values(name)[places[0]]), 3)} at {where}")
-    if not parts:
-        return "No point came to an end without divergence."
-    if choice is None:
-        return f"Best: {'; '.join(parts)}."
-    world = drawn.axes[1 - choice]
-    return f"Best {drawn.axes[choice].address} for {world.address} = {', '.join(ticks(world))}: {'; '.join(parts)}."
-
-
-def _caption(drawn: SweepPicture, sweep: Sweep) -> str:
-    sentences = [_best(drawn)]
-    if len(drawn.axes) == 1:
-        sentences.append("Bars: ± 2 standard errors over trials.")
-    else:
-        sentences.append("Frames mark the best.")
-    if steps := _steps(sweep):
-        sentences.append(f"Steps: {steps}.")
-    if drawn.held:
-        sentences.append(f"Of the other axes only the first value is shown: {drawn.held}.")
-    if lost := _without_waits(drawn):
-        sentences.append(f"No mark where no switch led out of the target ({lost}).")
-    if sweep.troubled:
-        count = len(sweep.troubled)
-        mark = "hollow or crossed" if len(drawn.axes) == 1 else "crossed"
-        sentences.append(f"At {count} of {len(sweep.outcomes)} points trials diverged or the run failed: {mark}.")
-    return " ".join(sentences)
-
-
-def _steps(sweep: Sweep) -> str:
-    """Return the samplers' steps where they differ and are not what is swept."""
-    samplers = sweep.outcomes[0].point.scenario.samplers
-    epsilons, effective = (
-        {keys.name: getattr(keys, step) for keys in samplers} for step in ("epsilon", "effective_step")
-    )
-    swept = any(is_choice(axis) and axis.address.rpartition(".")[2] in ("samplers", "epsilon") for axis in sweep.axes)
-    return at_steps(epsilons, effective) if len(set(epsilons.values())) > 1 and not swept else ""
-
-
-def _without_waits(drawn: SweepPicture) -> str:
-    """Count the points and samplers that have a result but no time to tell."""
-    if METRICS[drawn.metric].kind != "time":
-        return ""
-    names = [name for name in drawn.samplers if name not in BASELINES]
-    lost = sum(int((np.isnan(drawn.values(name)) & ~drawn.troubled(name)).sum()) for name in names)
-    return f"{lost} of {sum(drawn.values(name).size for name in names)} cases" if lost else ""
 
 
 def _table(sweep: Sweep, metric: str) -> Table:

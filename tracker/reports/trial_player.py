@@ -37,6 +37,7 @@ class Player(NamedTuple):
     landscapes: tuple[str, ...]
     trials: tuple[str, ...]
     script: str
+    drifts: bool = False
     after: str = landscape.KEY
 
     @property
@@ -63,7 +64,7 @@ def player_of(view: View) -> Player | None:
         "trials": [_trial(view, plane, trial, names, every) for trial in chosen.values()],
     }
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
-    return Player(text, tuple(_landscapes(plane)), tuple(chosen), script())
+    return Player(text, tuple(_landscapes(plane)), tuple(chosen), script(), view.scenario.drift is not None)
 
 
 def script() -> str:
@@ -89,7 +90,7 @@ def trials_to_play(view: View) -> dict[str, int]:
 
 def _trial(view: View, plane: Plane, trial: int, names: tuple[str, ...], every: int) -> dict[str, object]:
     mode = np.clip(view.arrays["mode"][trial, ::every], 0, 255).astype(np.uint8)
-    paths = [_packed(plane, view.arrays["theta"][trial, view.index(name), ::every]) for name in names]
+    paths = [_packed(plane, view.theta[trial, view.index(name), ::every]) for name in names]
     return {"mode": base64.b64encode(mode.tobytes()).decode(), "paths": paths}
 
 

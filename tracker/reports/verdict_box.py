@@ -9,6 +9,7 @@ import numpy as np
 from tracker.baseline_names import FROZEN, ORACLE
 from tracker.formatting import (
     counted,
+    digits_of_percent,
     few,
     in_words,
     listed,
@@ -86,7 +87,7 @@ def did_it_track(view: View) -> Answer:
     best = best_of(view)
     if best is None:
         return Answer(question, "no", ALL_DIVERGED, "bad")
-    if view.switches == 0:
+    if view.switches == 0 and view.scenario.drift is None:
         mean = number(mean_of(view, best))
         text = f"Nothing to track: the mode never changed. {best} has a {view.score.title} of {mean}."
         return Answer(question, "no switch", text, link="error-over-time")
@@ -171,12 +172,11 @@ def _how_much(view: View, best: str, other: str, gain: Paired) -> str:
         )
     less = "less" if view.score.smaller_is_better else "more"
     if view.score.share:
-        ends = f"({100 * gain.low:.1f} to {100 * gain.high:.1f})" if np.isfinite(gain.low) else "(no interval)"
-        return (
-            f"{100 * gain.estimate:.1f} points {less} {view.score.noun} {ends}, in {wins} of {trials} trials".replace(
-                "-", "−"
-            )
-        )
+        known = np.isfinite(gain.low)
+        digits = max(1, digits_of_percent(gain.low, gain.high)) if known else 1
+        middle, low, high = (f"{100 * share:.{digits}f}" for share in (gain.estimate, gain.low, gain.high))
+        ends = f"({low} to {high})" if known else "(no interval)"
+        return f"{middle} points {less} {view.score.noun} {ends}, in {wins} of {trials} trials".replace("-", "−")
     if not np.isfinite(gain.low):
         return f"{percent(gain.estimate)} {less} {view.score.noun} in {counted(trials, 'trial')} in which neither diverged: {no_interval(trials)}"
     size = percent_with_interval(gain.estimate, gain.low, gain.high)

@@ -178,7 +178,8 @@ def _curves(ax: Axes, view: View, known: dict[str, StepTheory]) -> None:
     log_axis(ax)
     ax.set_ylim(0.0, tallest or None)
     star = ", star best step" if any(not t.why for t in known.values()) else ""
-    ax.set_title(f"mean-square error\n(line exact{star}, dot measured)")
+    long_run, on_the_way = (" in the long run", " on the way there") if _still_moving(view, known) else ("", "")
+    ax.set_title(f"mean-square error\n(line exact{long_run}{star}, dot measured{on_the_way})")
     ax.set_xlabel("ε, step of the sampler")
 
 

@@ -117,17 +117,23 @@ def recomputed_difference(view: View) -> float | None:
 
 def exhibit(view: View, found: dict[str, Health]) -> Exhibit:
     """Draw noise ratios and steps against their limits."""
-    with figure(height=0.9 + 2 * (0.3 + 0.2 * len(found))) as fig:
-        axes = fig.subplots(2, 1)
-        _dots(axes[0], view, {name: (h.median_noise, h.noise) for name, h in found.items()})
-        axes[0].set_title("gradient noise / injected noise, stiffest direction")
-        _dots(axes[1], view, {name: (h.step, h.step) for name, h in found.items()})
-        axes[1].set_title("step / mean-square stability limit")
-    alt = (
-        f"Two rows of dots for {len(found)} samplers: gradient noise over injected noise (the median over trials, with a line to "
-        "the largest), and step over stability limit (the largest)."
+    noisy = not _without_noise(found)
+    with figure(height=0.9 + (1 + noisy) * (0.3 + 0.2 * len(found))) as fig:
+        axes = np.atleast_1d(fig.subplots(1 + noisy, 1))
+        if noisy:
+            _dots(axes[0], view, {name: (h.median_noise, h.noise) for name, h in found.items()})
+            axes[0].set_title("gradient noise / injected noise, stiffest direction")
+        _dots(axes[-1], view, {name: (h.step, h.step) for name, h in found.items()})
+        axes[-1].set_title("step / mean-square stability limit")
+    noise = (
+        "gradient noise over injected noise (the median over trials, with a line to the largest), and " if noisy else ""
     )
+    alt = f"Dots for {len(found)} samplers: {noise}step over stability limit (the largest)."
     return Exhibit(KEY, QUESTION, _caption(view, found), alt, fig, _table(view, found))
+
+
+def _without_noise(found: dict[str, Health]) -> bool:
+    return all(h.any_noise == 0.0 for h in found.values())
 
 
 def _dots(ax: Axes, view: View, ranges: dict[str, tuple[float, float]]) -> None:
@@ -160,10 +166,14 @@ def _caption(view: View, found: dict[str, Health]) -> str:
             else "errors recomputed from the recorded points agree exactly"
         )
     text = "; ".join(parts)
-    return f"{text[0].upper()}{text[1:]}."
+    spread = any(np.isfinite(h.noise) and h.noise > h.median_noise for h in found.values())
+    how = " Dots: the median over trials, with a line to the largest." if spread else ""
+    return f"{text[0].upper()}{text[1:]}.{how}"
 
 
 def _about_noise(found: dict[str, Health]) -> list[str]:
+    if _without_noise(found):
+        return ["no gradient noise"]
     alone = [name for name, h in found.items() if np.isinf(h.noise)]
     rest = {name: h.noise for name, h in found.items() if np.isfinite(h.noise)}
     parts = [f"gradient noise is the only noise at beta = ∞ ({listed(alone)})"] if alone else []

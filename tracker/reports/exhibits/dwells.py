@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 KEY, QUESTION = "dwell-times", "Did the hidden chain behave as its law says?"
 SHORTEST_DRAWN = 0.02  # of the longest visit: what is shorter stands at 100 %
+LEAST_LINEAR = 0.1  # half of the least share that is drawn: above it, the axis is linear
 SIDES = 1.96  # standard errors of a share, for a band of 95 %
 SUSPICIOUS_P_VALUE = 1e-3  # a p-value below it, corrected for the number of tests, is worth a warning
 
@@ -58,9 +59,12 @@ def exhibit(view: View) -> Exhibit | Omitted:
             ax.fill_between(
                 fine, np.maximum(share - band, 1e-9), share + band, color=colours[x], alpha=0.15, linewidth=0
             )
-            least = min(least, 0.5 / visits)
-        ax.set_yscale("log")
-        ax.set_ylim(least, 1.3)
+            least = min(least, max(0.5 / visits, 0.5 * float(share[-1])))
+        if least < LEAST_LINEAR:
+            ax.set_yscale("log")
+            ax.set_ylim(least, 1.3)
+        else:  # no visit was seen for long: on a logarithmic axis all of it would stand at the top
+            ax.set_ylim(0.0, 1.05)
         ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
         ax.yaxis.set_minor_locator(NullLocator())
         steps_axis(ax)
@@ -68,7 +72,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
         ax.set_xlabel("length of a visit in steps")
         ax.set_title("share of visits that last longer", color=INK)
         legend(fig, ax)
-    alt = f"Survival of visits to {len(view.modes)} modes against the {law.law.word} law on a logarithmic axis."
+    alt = f"Survival of visits to {len(view.modes)} modes against the {law.law.word} law."
     return Exhibit(KEY, QUESTION, _caption(view, counts, estimate, leaving), alt, fig, _table(view, counts, estimate))
 
 

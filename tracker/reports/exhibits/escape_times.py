@@ -11,6 +11,8 @@ from tracker.reports.exhibit import Shown, Table
 if TYPE_CHECKING:
     from tracker.reports.run_view import View
 
+LEAST_BARRIER = 1.0  # in units of 1/β: below, nothing holds a sampler in the other well
+
 
 def shown(view: View) -> Shown | None:
     """Return predicted and measured waits for the target of each mode that has a second well; None where there is none."""
@@ -23,7 +25,8 @@ def shown(view: View) -> Shown | None:
             if len(wells) < 2 or waits is None or waits["median"] is None:
                 continue
             slowest = min(wells[1:], key=lambda row: row["rate"])  # the first is the deepest, where it is to go
-            if not slowest["rate"] > 0.0:  # the barrier is so high that its rate is no number any more
+            # without a barrier to speak of the formula means nothing; of the highest ones the rate is no number any more
+            if slowest["barrier"] < LEAST_BARRIER or not slowest["rate"] > 0.0:
                 continue
             median = math.log(2.0) / (slowest["rate"] * view.epsilons[name])
             seen = number(waits["median"])

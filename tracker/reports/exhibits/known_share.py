@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker.baseline_names import BASELINES, FROZEN
-from tracker.formatting import in_words, listed, number, percent
+from tracker.formatting import few, in_words, listed, number, percent
 from tracker.limits.knowledge_ladder import AT_BETA, BEST_STEP
 from tracker.metrics.averages import mean_interval
 from tracker.reports.exhibit import Exhibit, Omitted, Table
@@ -150,7 +150,7 @@ def _axis_of_errors(ax: Axes, view: View, shown: list[str], lines: list[Line]) -
     ax.set_ylim(len(shown) - 0.5, -0.5)
     ax.set_xlim(edge, -0.02 * edge)
     ax.grid(visible=False, axis="y")
-    ax.set_xlabel("mean square error; at 0 the mode is known")
+    ax.set_xlabel("mean square error" + ("; at 0 the mode is known" if len(view.modes) > 1 else ""))
 
 
 def interval_of(view: View, name: str) -> tuple[float, float]:
@@ -195,7 +195,7 @@ def _legend(fig: Any, split: Mapping[str, Mapping[str, float]], view: View, show
     own = [own_rungs(view, name) for name in shown]
     if any(AT_BETA in rungs for rungs in own):
         handles.append(Line2D([], [], color=PARTS["temperature"], linewidth=1.6))
-        names.append("mode known, its β")
+        names.append("mode known, its β" if len(view.modes) > 1 else "its Gibbs law")
     if any(BEST_STEP in rungs for rungs in own):
         handles.append(Line2D([], [], linestyle="none", marker="*", color="none", markeredgecolor=INK, markersize=8))
         names.append("its best step")
@@ -205,11 +205,14 @@ def _legend(fig: Any, split: Mapping[str, Mapping[str, float]], view: View, show
 def _caption(view: View, shown: list[str], lines: list[Line], split: Mapping[str, Mapping[str, float]]) -> str:
     best = min(shown, key=lambda name: float(view.summary[name]["mean_square_error"]["mean"]))
     error, parts = float(view.summary[best]["mean_square_error"]["mean"]), split[best]
-    said = [f"The least mean square error is that of {best}, {number(error)}."]
+    least = (
+        f"The least mean square error is that of {best}," if len(shown) > 1 else f"The mean square error of {best} is"
+    )
+    said = [f"{least} {number(error)}."]
     heat = parts.get("temperature")
     if heat is not None and heat > 0.0 and error > 0.0:
         said.append(
-            f"Its temperature alone, with the mode known, would cost {number(heat)}, {percent(min(1.0, heat / error))} of it."
+            f"Its temperature alone{', with the mode known,' if len(view.modes) > 1 else ''} would cost {number(heat)}, {percent(heat / error)} of it."
         )
     for line in lines:
         if line.exact:
@@ -236,7 +239,7 @@ def _caption(view: View, shown: list[str], lines: list[Line], split: Mapping[str
     hard = [name for name in shown if "not told apart" in split[name] and "temperature" in split[name]]
     if hard:
         said.append(
-            f"Of {listed(hard)} noise and lag are not told apart: the expansion in small steps does not describe the error, or is not known for this cost."
+            f"For {few(hard, 'sampler', len(shown))} noise and lag are not told apart: the expansion in small steps does not describe the error, or is not known for this cost."
         )
     return " ".join(said)
 

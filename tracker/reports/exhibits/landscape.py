@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tracker.reports.run_view import View
 
 KEY, QUESTION = "landscape", "Where are they while each mode holds?"
+QUESTION_OF_ONE = "Where are they on the cost?"  # nothing switches
 MOST_MODES = 4  # rows that are drawn; the table has all
 MOST_POINTS = 300  # of a panel
 DOT = 1.9  # points of a printer
@@ -61,7 +62,12 @@ def exhibit(view: View) -> Exhibit | Omitted:
             ax.locator_params(axis="x", nbins=4 if len(shown) < 3 else 2)
             ax.set_xlabel(plane.names[0] if len(shown) < 3 or view.scenario.dimension <= 2 else "")
     return Exhibit(
-        KEY, QUESTION, _caption(view, plane, shown, shares), _alt(view, shown, shares), fig, _table(view, shares)
+        KEY,
+        QUESTION if len(view.modes) > 1 else QUESTION_OF_ONE,
+        _caption(view, plane, shown, shares),
+        _alt(view, shown, shares),
+        fig,
+        _table(view, shares),
     )
 
 
@@ -141,7 +147,7 @@ def _records(view: View, name: str, x: int, most: int | None = MOST_POINTS) -> A
     """The recorded points of a sampler while mode x held, evenly thinned, shape (n, N)."""
     n = view.index(name)
     here = (view.arrays["mode"] == x) & view.averaged & view.kept[:, n, np.newaxis]
-    found = view.arrays["theta"][:, n][here]
+    found = view.theta[:, n][here]
     found = found[np.isfinite(found).all(axis=1)]
     return np.asarray(found if most is None else found[:: max(1, -(-len(found) // most))], dtype=float)
 
@@ -160,6 +166,8 @@ def _caption(view: View, plane: Plane, shown: tuple[str, ...], shares: dict[str,
     )  # fmt: skip
     if view.scenario.dimension > 2:
         text += f" Of {view.scenario.dimension} dimensions the two directions in which θ moves most are drawn, cut through the minimiser."
+    if view.scenario.drift is not None:
+        text += " θ is drawn relative to the drift."
     left = len(view.samplers) - len(shown)
     if left > 0:
         text += f" Drawn are {describe(view, shown)}."

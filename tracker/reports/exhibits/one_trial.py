@@ -47,12 +47,15 @@ def exhibit(view: View) -> Exhibit | Omitted:
         return Omitted(KEY, QUESTION, "every trial diverged.")
     shown = samplers_drawn(view)
     mode, steps = view.arrays["mode"][trial], view.recorded
-    with figure(height=0.75 + 0.72 * len(shown) + 0.35) as fig:
-        axes = fig.subplots(1 + len(shown), 1, sharex=True, height_ratios=[0.3, *[1.0] * len(shown)])
-        mode_strip(axes[0], view, mode)
-        name_modes(fig, view)
+    strip = len(view.modes) > 1 or _outages(view)  # of one mode without an outage it says nothing
+    with figure(height=(0.75 if strip else 0.35) + 0.72 * len(shown) + 0.35) as fig:
+        ratios = [0.3] * strip + [1.0] * len(shown)
+        axes = np.atleast_1d(fig.subplots(len(ratios), 1, sharex=True, height_ratios=ratios))
+        if strip:
+            mode_strip(axes[0], view, mode)
+            name_modes(fig, view)
         limits = scales(view, trial, shown)
-        for ax, name, title in zip(axes[1:], shown, shorten(shown, LONGEST_TITLE), strict=True):
+        for ax, name, title in zip(axes[strip:], shown, shorten(shown, LONGEST_TITLE), strict=True):
             _iterates(ax, view, trial, name)
             ax.set_title(title, color=INK, pad=2.0)
             ax.set_ylim(*limits[name])
@@ -216,14 +219,18 @@ def _caption(view: View, trial: int, changes: int) -> str:
     line = "The grey line is the minimiser of the hidden mode, which no sampler sees." if len(view.modes) > 1 else (
         "The grey line is the minimiser."
     )  # fmt: skip
-    outages = any(event.kind == "outage" for event in view.scenario.interventions)
-    hatched = " Hatched: an outage, in which no gradient arrives and nobody moves." if outages else ""
+    hatched = " Hatched: an outage, in which no gradient arrives and nobody moves." if _outages(view) else ""
     return f"{what}: {happened}; {ends}{rest}. {line}{hatched}{twins}"
 
 
+def _outages(view: View) -> bool:
+    return any(event.kind == "outage" for event in view.scenario.interventions)
+
+
 def _alt(view: View, changes: int) -> str:
+    strip = f"A strip shows the hidden mode with {changes} changes; below it, one" if len(view.modes) > 1 else "One"
     return (
-        f"A strip shows the hidden mode with {changes} changes; below it, one row per sampler shows coordinate "
+        f"{strip} row per sampler shows coordinate "
         f"{view.coordinate + 1} of theta over steps 0 to {view.scenario.steps} around the minimiser."
     )
 

@@ -140,7 +140,9 @@ def _caption(view: View, best: str, shown: list[int], found: dict[tuple[str, int
     lost = [view.mode_names[x] for x in range(len(view.modes)) if x not in shown]
     missing = f" Not drawn: {few(lost, 'mode')}." if lost else ""
     points = counted(found[best, shown[0]].points, "recorded point")
+    late = "from records later than a tenth of a mean stay after a switch" if view.switches else "from all records"
+    own = f" of {view.mode_names[shown[0]]}" if len(view.modes) > 1 else ""
     return (
-        f"Minus the logarithm of the density of {view.coordinate_name} over β, beside that of Gibbs' law, whose minima are those of the cost: {best}, from records later than a tenth "
-        f"of a mean stay after a switch ({points} of {view.mode_names[shown[0]]}, dependent ones). Distances between the two laws: {'; '.join(said)}.{missing}"
+        f"Minus the logarithm of the density of {view.coordinate_name} over β, beside that of Gibbs' law, whose minima are those of the cost: {best}, {late} "
+        f"({points}{own}, dependent ones). Distances between the two laws: {'; '.join(said)}.{missing}"
     )

@@ -31,11 +31,11 @@ def exhibits(view: View) -> list[Exhibit]:
     counted = (ages >= 0) & view.averaged
     if not view.score.share or not counted.any() or not view.alive:
         return []
-    edges = np.unique(np.linspace(0, np.quantile(ages[counted], OLDEST), BINS + 1).astype(int))
+    edges = edges_of(ages[counted])
     curves = {name: curve for name in view.names if (curve := _curve(view, name, ages, counted, edges)) is not None}
     if len(edges) < 3 or not all(name in curves for name in view.alive):
         return []
-    middle = (edges[1:] + edges[:-1]) / 2.0
+    middle = _mean_ages(ages[counted], edges)
     with figure(height=2.9) as fig:
         ax = fig.subplots()
         for name, curve in curves.items():
@@ -63,6 +63,20 @@ def ages_of_records(mode: Integers, every: int) -> Integers:
     changed[:, 1:] = mode[:, 1:] != mode[:, :-1]
     last = np.maximum.accumulate(np.where(changed, np.arange(mode.shape[1]), -1), axis=1)
     return np.where(last >= 0, (np.arange(mode.shape[1]) - last) * every, -1)
+
+
+def edges_of(ages: Integers) -> Integers:
+    """Return the edges of bins of ages, none of which is empty: of a short visit there are few records, and gaps between them."""
+    oldest = int(np.quantile(ages, OLDEST))
+    edges = np.unique(np.linspace(0, oldest + 1, BINS + 1).astype(int))
+    full = np.histogram(ages[ages <= oldest], edges)[0] > 0
+    return np.append(edges[:-1][full], edges[-1])
+
+
+def _mean_ages(ages: Integers, edges: Integers) -> Array:
+    """The mean age of the records in each bin."""
+    drawn = ages[ages < edges[-1]]
+    return np.asarray(np.histogram(drawn, edges, weights=drawn)[0] / np.histogram(drawn, edges)[0])
 
 
 def _curve(view: View, name: str, ages: Integers, counted: Booleans, edges: Integers) -> Curve | None:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 
 KEY, QUESTION = "right-basin", "How much of the time are they in the right basin?"
-LABEL = "share of steps inside the target of the current mode"
+LABEL_OF_ONE = "share of steps inside the target"
+LABEL = f"{LABEL_OF_ONE} of the current mode"
 WORTH_A_WORD = 0.1  # of the time, between a sampler's modes
 MOST_TICKS = 6  # names of modes along an axis
 
@@ -59,8 +60,9 @@ def _rows(view: View, shares: dict[str, Curve]) -> Figure:
         ax.set_xlim(-0.02, 1.02)
         ax.grid(visible=False, axis="y")
         ax.xaxis.set_major_formatter(_percent)
-        ax.set_xlabel(LABEL)
-        legend(fig, ax)
+        ax.set_xlabel(LABEL if X > 1 else LABEL_OF_ONE)
+        if X > 1:
+            legend(fig, ax)
     return fig
 
 

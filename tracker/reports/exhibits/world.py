@@ -124,6 +124,8 @@ def _caption(view: View) -> str:
             ". Line: the cost over θ; star: minimiser, circle: start."
         )
     )  # fmt: skip
+    if view.scenario.drift is not None:
+        text += f" As at the start: all landscapes drift ({view.scenario.drift.kind.replace('-', ' ')})."
     if view.scenario.chain is not None and len(view.modes) > 1:
         text += " Arrows: jumps that can happen; beside the modes, their mean stays in steps."
     if len(view.modes) > MOST_LANDSCAPES:
