@@ -27,7 +27,7 @@ from tracker.reports.sweep_axes import is_choice, is_geometric, positions, ticks
 from tracker.reports.sweep_words import best, best_places, caption
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import xarray
     from matplotlib.axes import Axes
@@ -106,7 +106,7 @@ def picture_of(sweep: Sweep, metric: str) -> SweepPicture:
     return SweepPicture(data, tuple(chosen), metric, held, tuple(shown), kinds, cut)
 
 
-def _without_what_is_cut_off(sweep: Sweep, metric: str, axes: tuple[Axis, ...]) -> tuple[xarray.Dataset, int]:
+def _without_what_is_cut_off(sweep: Sweep, metric: str, axes: Sequence[Axis]) -> tuple[xarray.Dataset, int]:
     """Leave out the waits of which most were cut off, along an axis of the world: the faster it switches, the shorter they look."""
     data = sweep.dataset
     if METRICS[metric].kind != "time" or len(axes) > 1 or is_choice(axes[0]):
