@@ -85,7 +85,7 @@ def results_reference() -> str:
         "## Arrays of `result.nc`",
         (
             "A netCDF-4 file with `units` and `long_name` on every variable and `format` among its attributes. What a kind of sampler "
-            "declares as recorded in its state is an array of its own."
+            "declares as recorded in its state is an array of its own. Axes are those of the file; in `run.dataset` the sampler comes first."
         ),
         table_of(
             ("variable", "axes", "type", "unit", "meaning"),

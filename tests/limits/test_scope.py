@@ -23,7 +23,7 @@ TEMPERED = {"name": "s", "kind": "tempered", "epsilon": 0.1, "noise_step": 0.1, 
 REFUSED = {
     "sweep": (
         A.replace(sweep={"chain.alpha": [1e-3, 1e-2]}),
-        "sweep: this file stands for many scenarios, and theory is about one", "set its values with --set", False,
+        "sweep: this file stands for many scenarios, and theory is about one", "take one of them: --set sweep={}", False,
     ),
     "schedule": (
         A.replace(chain=None, schedule={"switches": [[0, "one"], [10, "two"]]}),

@@ -124,6 +124,10 @@ def _ladder(advice: Mapping[str, Any]) -> str:
     return own + ", ".join(said)
 
 
+def _beta_enough(row: Mapping[str, Any]) -> str:
+    return "none is needed: temperature costs nothing" if row["floor"]["value"] == 0.0 else _number(row, "beta_enough")
+
+
 QUESTIONS: list[tuple[str, Callable[[Mapping[str, Any]], str]]] = [
     ("Which steps are stable?", _stable_steps),
     ("Is the switched system stable?", _switched),
@@ -131,7 +135,7 @@ QUESTIONS: list[tuple[str, Callable[[Mapping[str, Any]], str]]] = [
     ("What is its mean square error?", lambda row: _number(row, "error")),
     ("Which constant step is best?", _best_step),
     ("What does temperature cost?", _temperature),
-    ("Which beta makes that irrelevant?", lambda row: _number(row, "beta_enough")),
+    ("Which beta makes that irrelevant?", _beta_enough),
     ("Does S help?", _skew),
     ("How many trials tell it from the best other?", _trials),
 ]

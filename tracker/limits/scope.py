@@ -140,7 +140,7 @@ def world_refusals(scenario: Scenario, *, walking: bool = False) -> list[OutOfSc
         found.append(
             OutOfScope(
                 "sweep: this file stands for many scenarios, and theory is about one",
-                "set its values with --set, or take the cases of the sweep one by one",
+                "take one of them: --set sweep={} and --set KEY=VALUE for what is swept; in Python scenario.replace(sweep=None)",
             )
         )
     if scenario.schedule is not None:
