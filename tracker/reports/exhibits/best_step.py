@@ -178,8 +178,11 @@ def _curves(ax: Axes, view: View, known: dict[str, StepTheory]) -> None:
     log_axis(ax)
     ax.set_ylim(0.0, tallest or None)
     star = ", star best step" if any(not t.why for t in known.values()) else ""
-    long_run, on_the_way = (" in the long run", " on the way there") if _still_moving(view, known) else ("", "")
-    ax.set_title(f"mean-square error\n(line exact{long_run}{star}, dot measured{on_the_way})")
+    if _still_moving(view, known):
+        legend = f"line exact in the long run{star},\ndot measured on the way there"
+    else:
+        legend = f"line exact{star}, dot measured"
+    ax.set_title(f"mean-square error\n({legend})")
     ax.set_xlabel("ε, step of the sampler")
 
 
