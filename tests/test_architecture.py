@@ -582,3 +582,10 @@ if __name__ == "__main__":
     PAGE_OF_THE_TABLE = ROOT / "docs" / "architecture.md"
     TEXT = PAGE_OF_THE_TABLE.read_text(encoding="utf-8")
     PAGE_OF_THE_TABLE.write_text(PRINTED.sub(rf"\1{printed_table()}\2", TEXT), encoding="utf-8")
+
+
+@pytest.mark.parametrize("room", WITH_LAZY_NAMES)
+def test_no_name_of_a_room_is_that_of_a_file_in_it(room: str) -> None:
+    """Importing the file would put it in the place of the function: ``tracker.reports.sweep_text`` was one or the other."""
+    files = {path.stem for path in (PACKAGE.parent / room.replace(".", "/")).glob("*.py")}
+    assert not files & {name for name in import_module(room).__all__ if callable(getattr(import_module(room), name))}

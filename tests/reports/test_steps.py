@@ -351,7 +351,7 @@ def test_the_json_and_the_terminal_of_a_sweep_hold_the_tuning(
 ) -> None:
     from tracker.cli.printing import console
     from tracker.cli.sweep import sweep_as_json
-    from tracker.reports.sweep_text import show_tuning, tuning_of
+    from tracker.reports.sweep_as_text import show_tuning, tuning_of
 
     sweep = swept(curve, {"samplers.*.epsilon": [0.01, 0.02, 0.04]})
     rows = sweep_as_json(sweep, "tracking_error", None)["tuning"]

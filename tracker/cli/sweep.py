@@ -139,7 +139,7 @@ def write_picture(result: Sweep, metric: str) -> str:
 
 def sweep_as_json(result: Sweep, metric: str, caption: str | None) -> dict[str, Any]:
     """Return the sweep as one JSON object."""
-    from tracker.reports.sweep_text import tuning_of
+    from tracker.reports.sweep_as_text import tuning_of
     from tracker.reports.tuning import rows_as_json
 
     return {

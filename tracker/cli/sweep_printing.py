@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def print_points(points: Sequence[Point], axes: Sequence[Axis]) -> None:
     """Print the points before they run."""
-    from tracker.reports.sweep_text import first_rows, values_at, what_is_cut
+    from tracker.reports.sweep_as_text import first_rows, values_at, what_is_cut
 
     screen = console()
     rows = [(str(point.index), *values_at(point, axes)) for point in first_rows(points)]
@@ -30,6 +30,6 @@ def print_points(points: Sequence[Point], axes: Sequence[Axis]) -> None:
 
 def print_results(result: Sweep, metric: str) -> None:
     """Print the metric of every point and sampler."""
-    from tracker.reports.sweep_text import show_sweep
+    from tracker.reports.sweep_as_text import show_sweep
 
     show_sweep(console(), result, metric)

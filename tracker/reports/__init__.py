@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from tracker.reports.run_page import write_run_page
     from tracker.reports.run_plot import RunPlot
     from tracker.reports.summary_text import run_text
+    from tracker.reports.sweep_as_text import sweep_text
     from tracker.reports.sweep_page import write_sweep_page
-    from tracker.reports.sweep_text import sweep_text
 else:  # what a type checker must not see: it would take any name for granted
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -27,7 +27,7 @@ else:  # what a type checker must not see: it would take any name for granted
             "run_plot": ["RunPlot"],
             "summary_text": ["run_text"],
             "sweep_page": ["write_sweep_page"],
-            "sweep_text": ["sweep_text"],
+            "sweep_as_text": ["sweep_text"],
         },
     )
 

@@ -116,7 +116,7 @@ def _scale(ax: Axes, view: View) -> None:
     high = max(100.0, 3 * max(ratios.values()), 3 / min(ratios.values()))
     low = 1.0 / high  # as far to both sides: the three labels then have room, however far a ratio is from 1
     for left, right, place, align, label in (
-        (low, SLOW, 0.0, "left", "slow: frozen limit"),
+        (low, SLOW, 0.0, "left", "slow: frozen"),
         (SLOW, FAST, 0.5, "center", "matched: switched"),
         (FAST, high, 1.0, "right", "fast: averaged"),
     ):
