@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import tracker
 from studies.claims.against_theory import CHECKS, Row
-from tracker.formatting import counted, interval, number
+from tracker.formatting import counted, digits_of_ratios, interval, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +54,10 @@ def rows_of(path: Path, runs: Path) -> list[Row]:
 def row_of(claim: dict[str, object]) -> Row:
     """Return the row of a claim as a summary holds it."""
     estimate, low, high = (claim[key] for key in ("estimate", "low", "high"))
-    found = number(estimate) if low is None else f"{number(estimate)} {interval(low, high)}"  # type: ignore[arg-type]
+    if low is None:
+        return Row(str(claim["text"]), number(estimate), str(claim["outcome"]))  # type: ignore[arg-type]
+    digits = digits_of_ratios(estimate, low, high)  # type: ignore[arg-type]
+    found = f"{number(estimate, digits)} {interval(low, high, digits)}"  # type: ignore[arg-type]
     return Row(str(claim["text"]), found, str(claim["outcome"]))
 
 
