@@ -21,6 +21,7 @@ ANNOUNCED_SECONDS = 30.0
 ANNOUNCED = (
     "the_same_heavy_formula_in_modes",
     "formula_in_many_variables",
+    "formula_of_many_variables",
     "data_of_the_largest_horizon",
     "ten_thousand_seeds",
     "ten_thousand_wide_starts",

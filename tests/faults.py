@@ -221,9 +221,9 @@ class Killings:
         """What is on the disk of shards and snapshots."""
         found = set()
         for run in self._runs():
-            for path in (*run.glob("shards/0*"), *run.glob("checkpoints/0*")):
-                with suppress(OSError):
-                    found.add((f"{run.name}/{path.name}", path.stat().st_mtime_ns))
+            for folder in ("shards", "checkpoints"):
+                with suppress(OSError):  # a folder that goes while it is looked at: the run is complete
+                    found |= {(f"{run.name}/{path.name}", path.stat().st_mtime_ns) for path in run.glob(f"{folder}/0*")}
         return found
 
     def look(self) -> None:

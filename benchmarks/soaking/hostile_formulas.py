@@ -58,7 +58,7 @@ def formulas(sizes: Sizes, _: Path) -> None:
         asked.clear()
         accepted += found.code is not None
         if (
-            found.code is not None
+            isinstance(found.code, Code)
             and len(kept) < sizes.accepted
             and all(found.code.name != other.name for other in kept)
         ):

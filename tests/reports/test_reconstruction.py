@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from interpreting import interpreted
 from scipy.special import ndtr
 from worlds import bowls, shipped
 
@@ -73,6 +74,17 @@ def test_without_temperature_nothing_is_read_back(run: tracker.Run) -> None:
     cold = bowls().replace(samplers=[{"name": "a", "kind": "langevin", "epsilon": 0.1, "beta": "inf"}])
     found = reconstruction.exhibit(View(tracker.run(cold)))
     assert isinstance(found, Omitted)
+
+
+def test_where_the_law_has_no_mass_nothing_is_read_back() -> None:
+    """A sampler that begins a million deviations away: a logarithm of no density at all was drawn, with a warning."""
+    settings = {"trials": 2, "steps": 400, "record_every": 1, "burn_in": 0}
+    far = View(interpreted(bowls(**settings, start=[-1e6]).set("samplers.*.epsilon", 1e-6)))
+    found = reconstruction.exhibit(far)
+    assert isinstance(found, Omitted)
+    assert found.reason[found.reason.index(" ") :] == " was never where Gibbs' law has its mass."
+    near = View(interpreted(bowls(**settings)))
+    assert isinstance(reconstruction.exhibit(near), Exhibit)  # control
 
 
 def test_predicted_waits_are_medians_of_exponentials() -> None:

@@ -18,6 +18,8 @@ def noise_factor(covariance: Array) -> Array:
 
     Cholesky's factor where the covariance is positive definite, else by eigenvectors.
     """
+    if not covariance.any():
+        return np.zeros((covariance.shape[0], 0))
     try:
         return np.ascontiguousarray(np.linalg.cholesky(covariance), dtype=np.float64)
     except np.linalg.LinAlgError:

@@ -65,6 +65,18 @@ class Node(NamedTuple):
     number: float = 0.0
 
 
+class Derivatives(NamedTuple):
+    """A node and those of its derivatives: ``slopes`` its gradient, ``entries`` (i, j <= i, node) its Hessian, but for zeros.
+
+    smooth : whether it has a Hessian
+    """
+
+    root: int
+    slopes: list[int]
+    entries: list[tuple[int, int, int]]
+    smooth: bool
+
+
 class Graph:
     """Nodes, each once; ``depends[n]`` has bit i where node n depends on variable i."""
 
@@ -247,6 +259,17 @@ class Graph:
                     total = self.add(total, self.multiply(partial, found[argument]))
             found[n] = total
         return [found.get(root, zero) for root in roots]
+
+    def all_derivatives(self, root: int, variables: int) -> Derivatives:
+        """Return the gradient of node ``root`` and, where it does not jump, its Hessian."""
+        slopes, entries = self.gradient(root, variables), list[tuple[int, int, int]]()
+        smooth = not self.kinks(root)
+        for d in range(variables if smooth else 0):
+            row = self.derivatives(slopes[: d + 1], d)
+            entries += [(d, e, entry) for e, entry in enumerate(row) if self.value(entry) != 0.0]
+        if len(entries) > MOST_NODES:
+            raise TooLong(f"its Hessian has more than {MOST_NODES} entries that are not zero")
+        return Derivatives(root, slopes, entries, smooth)
 
     def below(self, roots: Iterable[int]) -> list[int]:
         """Return all nodes that ``roots`` are made of, in the order of computing."""

@@ -19,6 +19,7 @@ from tracker.costs.facts import ReducedLaw, reduced_law
 from tracker.costs.formula.expression_graph import TooLong
 from tracker.costs.formula.formula_reader import read_formula
 from tracker.costs.formula.generated_code import Code, FormulaCost, class_of, write_code
+from tracker.costs.formula.operation_table import FormulaTable, Operations, write_table
 from tracker.costs.formula_grammar import FormulaError, tokens
 from tracker.costs.gaussian_noise import noise_factor, observe_noise
 from tracker.costs.noise_memory import NoiseMemory, remembered_by
@@ -36,12 +37,13 @@ if TYPE_CHECKING:
 
 MOST_OPERATIONS_OF_A_FILE = 40_000  # of all formulas of a file with the points of its sweep: a second of work
 MOST_PARAMETERS = 1000  # numbers
+MOST_COMPILED = 1000  # operations of a formula with its derivatives: longer ones are carried out by a loop
 
 
 class Derived(NamedTuple):
-    """What a formula came to: code, or the rule that it breaks; the operations that it has; why its gradient jumps."""
+    """What a formula came to: code or a table, or the rule that it breaks; the operations that it has; why its gradient jumps."""
 
-    code: Code | None
+    code: Code | Operations | None
     problem: str
     operations: int
     kinks: tuple[str, ...]
@@ -135,19 +137,22 @@ class FormulaKeys(CostKeys):
         code = self.derived().code
         assert code is not None
         numbers = [np.atleast_1d(np.array(self.parameters[name], dtype=float)) for name in sorted(self.parameters)]
-        return class_of(code)(
-            np.concatenate([np.zeros(0), *numbers]),
-            noise_factor(noise_covariance(self.gradient_noise, self.dimension)),
-            self.noise_memory,
-        )
+        parameters = np.concatenate([np.zeros(0), *numbers])
+        noise = noise_factor(noise_covariance(self.gradient_noise, self.dimension))
+        if isinstance(code, Operations):
+            return FormulaTable(parameters, noise, self.noise_memory, code)
+        return class_of(code)(parameters, noise, self.noise_memory)
 
 
 @lru_cache(maxsize=256)
 def derive(formula: str, variables: tuple[str, ...], shapes: Shapes) -> Derived:
-    """Return the code of a formula and of its derivatives; the points of a sweep share it."""
+    """Return the code of a formula and of its derivatives, or a table of both; the points of a sweep share it."""
     try:
         graph, root = read_formula(formula, variables, dict(shapes))
-        code = write_code(graph, root, len(variables))
+        found = graph.all_derivatives(root, len(variables))
+        code = (
+            write_code(graph, found, len(variables)) if len(graph.nodes) <= MOST_COMPILED else write_table(graph, found)
+        )
     except TooLong as error:
         return Derived(None, f"formula: {error}", MOST_OPERATIONS_OF_A_FILE // 4, ())
     except FormulaError as error:
@@ -155,22 +160,26 @@ def derive(formula: str, variables: tuple[str, ...], shapes: Shapes) -> Derived:
     return Derived(code, "", len(graph.nodes), tuple(graph.kinks(root)))
 
 
+@one_at_a_time.register(FormulaTable)
 @one_at_a_time.register(FormulaCost)
-def _one_at_a_time(cost: FormulaCost) -> bool:
+def _one_at_a_time(cost: FormulaCost | FormulaTable) -> bool:
     return True
 
 
+@observation_size.register(FormulaTable)
 @observation_size.register(FormulaCost)
-def _observation_size(cost: FormulaCost) -> int:
+def _observation_size(cost: FormulaCost | FormulaTable) -> int:
     return cost.noise.shape[0]
 
 
+@observe.register(FormulaTable)
 @observe.register(FormulaCost)
-def _observe(cost: FormulaCost, k: int, count: int, stream: Words, out: Array) -> None:
+def _observe(cost: FormulaCost | FormulaTable, k: int, count: int, stream: Words, out: Array) -> None:
     observe_noise(cost.noise, count, stream, out)
 
 
+@reduced_law.register(FormulaTable)
 @reduced_law.register(FormulaCost)
-def _all_of_theta(cost: FormulaCost, beta: float, depth: float) -> ReducedLaw:
+def _all_of_theta(cost: FormulaCost | FormulaTable, beta: float, depth: float) -> ReducedLaw:
     N = cost.noise.shape[0]
     return ReducedLaw(np.zeros(N), np.ones(N), np.eye(N), np.zeros((N, N)), None)

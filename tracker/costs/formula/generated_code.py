@@ -19,12 +19,13 @@ import numpy as np
 
 from tracker.costs.base import expected, expected_gradient, gradient, hessian, value
 from tracker.costs.formula import safe_functions
-from tracker.costs.formula.expression_graph import MOST_NODES, TooLong
 from tracker.costs.noise_memory import remembering
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tracker.array_types import Array
-    from tracker.costs.formula.expression_graph import Graph
+    from tracker.costs.formula.expression_graph import Derivatives, Graph
 
 PREFIX = "Formula_"
 MANY = 16  # variables, beyond which the zeros of a Hessian are one line of code
@@ -43,6 +44,12 @@ _NUMPY = {"exp": "exp", "log": "log", "sqrt": "sqrt", "sin": "sin", "cos": "cos"
           "cosh": "cosh", "sinh": "sinh"}  # fmt: skip
 _OWN = {"logcosh": "logcosh", "sech2": "sech2", "log_slope": "log_slope", "sign": "sign", "at_most": "at_most",
         "min": "smaller", "max": "larger"}  # fmt: skip
+OPERATIONS = {
+    "negative": 1,
+    **dict.fromkeys(_INFIX, 2),
+    **dict.fromkeys((*_NUMPY, "abs", *_OWN), 1),
+    **dict.fromkeys(("at_most", "min", "max"), 2),
+}
 _NAMES = {"np": np, "nan": np.nan, "inf": np.inf, **{name: getattr(safe_functions, name) for name in _OWN.values()}}
 
 
@@ -66,30 +73,26 @@ class Code(NamedTuple):
         return PREFIX + hashlib.sha256("\n".join(self.functions.values()).encode()).hexdigest()[:24]
 
 
-def write_code(graph: Graph, root: int, variables: int) -> Code:
-    """Return the code of node ``root`` and of its derivatives; ``TooLong`` where they are too many operations."""
-    slopes = graph.gradient(root, variables)
+def write_code(graph: Graph, found: Derivatives, variables: int) -> Code:
+    """Return the code of a formula and of its derivatives."""
     outs = [f"out[{i}] = " for i in range(variables)]
     noisy = [f"{{}} + z[{i}]" for i in range(variables)]
     total = " + ".join(["{}", *(f"z[{i}] * theta[{i}]" for i in range(variables))])
     functions = {
-        "value": _function(graph, "value", [root], ["return "], [total]),
-        "expected": _function(graph, "expected", [root], ["return "]),
-        "gradient": _function(graph, "gradient", slopes, outs, noisy),
-        "expected_gradient": _function(graph, "expected_gradient", slopes, outs),
+        "value": _function(graph, "value", [found.root], ["return "], [total]),
+        "expected": _function(graph, "expected", [found.root], ["return "]),
+        "gradient": _function(graph, "gradient", found.slopes, outs, noisy),
+        "expected_gradient": _function(graph, "expected_gradient", found.slopes, outs),
     }
-    if not graph.kinks(root):
-        sparse = variables > MANY
-        entries, targets = ([graph.number(0.0)], ["out[:, :] = "]) if sparse else ([], [])
-        for d in range(variables):
-            for e, entry in enumerate(graph.derivatives(slopes[: d + 1], d)):
-                if sparse and graph.value(entry) == 0.0:
-                    continue
-                entries.append(entry)
-                targets.append(f"out[{d}, {e}] = " + (f"out[{e}, {d}] = " if e < d else ""))
-        if len(entries) > MOST_NODES:
-            raise TooLong(f"its Hessian has more than {MOST_NODES} entries that are not zero")
-        functions["hessian"] = _function(graph, "hessian", entries, targets)
+    if found.smooth:
+        zero = graph.number(0.0)
+        entries = {(d, e): entry for d, e, entry in found.entries}
+        roots, targets = ([zero], ["out[:, :] = "]) if variables > MANY else ([], [])
+        every = [(d, e) for d in range(variables) for e in range(d + 1)] if variables <= MANY else entries
+        for d, e in every:
+            roots.append(entries.get((d, e), zero))
+            targets.append(f"out[{d}, {e}] = " + (f"out[{e}, {d}] = " if e < d else ""))
+        functions["hessian"] = _function(graph, "hessian", roots, targets)
     return Code(functions)
 
 
@@ -116,7 +119,11 @@ def _text(graph: Graph, n: int) -> str:
         return f"theta[{int(number)}]"
     if operation == "parameter":
         return f"parameters[{int(number)}]"
-    operands = [_operand(graph, argument) for argument in arguments]
+    return spelled(operation, [_operand(graph, argument) for argument in arguments])
+
+
+def spelled(operation: str, operands: Sequence[str]) -> str:
+    """Return an operation on numbers as an expression of Python."""
     if operation == "negative":
         return f"-{operands[0]}"
     if operation in _INFIX:
@@ -130,12 +137,12 @@ def class_of(code: Code) -> type[FormulaCost]:
     kind = _named(code.name)
     if not value.defined_for(kind):
         for name, text in code.functions.items():
-            _GENERICS[name].register(kind)(_compiled(name, text, code.name))
+            _GENERICS[name].register(kind)(function_of(name, text, code.name))
     return kind
 
 
-def _compiled(name: str, text: str, owner: str) -> Any:
-    """Return the function that ``text`` defines: arithmetic on numbered names, from ``write_code``."""
+def function_of(name: str, text: str, owner: str) -> Any:
+    """Return the function that ``text`` defines: arithmetic on numbered names, from this package."""
     path = str(
         Path(__file__).with_name(f"{owner}.{name}")
     )  # there is no such file: it tells that the code is the package's

@@ -32,6 +32,11 @@ class Read(NamedTuple):
     l1: float
     kl: float
 
+    @property
+    def is_within(self) -> bool:
+        """Whether it was ever where the law has its mass: the outer bins are not drawn."""
+        return bool(self.shares[1:-1].any())
+
 
 def exhibit(view: View) -> Exhibit | Omitted:
     """Draw -log density / beta of one coordinate beside the cost's own, by mode and age since the switch."""
@@ -55,7 +60,9 @@ def exhibit(view: View) -> Exhibit | Omitted:
     if not any(name == best for name, _ in found):
         return Omitted(KEY, QUESTION, f"fewer than {FEWEST} recorded points of a mode.")
     beta = float(samplers[best].beta)
-    shown = [x for x in modes if (best, x) in found]
+    shown = [x for x in modes if (best, x) in found and found[best, x].is_within]
+    if not shown:
+        return Omitted(KEY, QUESTION, f"{best} was never where Gibbs' law has its mass.")
     with figure(height=2.6 if len(shown) <= 2 else 4.6) as fig:
         axes = np.atleast_1d(fig.subplots(-(-len(shown) // 2), min(2, len(shown)), sharey=True)).ravel()
         for ax, x in zip(axes, shown, strict=False):
@@ -70,7 +77,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
                 label="read back",
             )
             soon = _read(view, best, x, young, laws[best, x])
-            if soon is not None:
+            if soon is not None and soon.is_within:
                 ax.plot(middle, _energy(soon.shares, beta), ".", color=MUTED, markersize=3, label="after a switch")
             ax.set_title(view.mode_names[x])
             ax.set_xlabel(view.coordinate_name)
