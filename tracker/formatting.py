@@ -94,6 +94,11 @@ def percent(share: float | None) -> str:
     return _signed(f"{100 * share:.{digits}f} %")
 
 
+def times_or_percent(ratio: float) -> str:
+    """Return what stands before the thing it is a ratio to: "5.2 % of" below 1, "18 times" above."""
+    return f"{percent(ratio)} of" if ratio < 1.0 else f"{number(ratio, 2)} times"
+
+
 def percent_with_interval(share: float, low: float, high: float) -> str:
     """Return "65 % (59 to 70 %)", with as many digits as the width of the interval is worth."""
     digits = digits_of_percent(low, high)
@@ -122,10 +127,18 @@ def interval(low: float, high: float, digits: int = 3) -> str:
     return f"[{number(low, digits)}, {number(high, digits)}]"
 
 
-def digits_of_ratios(*ratios: float) -> int:
-    """Return how many digits ratios need, 3 or more, so that none that differs from 1 is written as 1."""
-    known = [ratio for ratio in ratios if math.isfinite(ratio) and ratio != 1.0]
-    return next((n for n in range(3, 7) if all(float(f"{ratio:.{n}g}") != 1.0 for ratio in known)), 7)
+def with_interval(estimate: float, low: float, high: float, pivot: float | None = None) -> str:
+    """Return "1.037 [1.034, 1.040]": two digits of the interval's width, and more where an end would be rounded to ``pivot``."""
+    values, width = (estimate, low, high), high - low
+    if not all(map(math.isfinite, values)) or width <= ROUNDING * max(map(abs, values)):
+        return f"{number(estimate)} {interval(low, high)}"
+    places = max(0, DIGITS_OF_AN_ERROR - 1 - math.floor(math.log10(width)))
+    while pivot is not None and places < MOST_PLACES and any(v != pivot and round(v, places) == pivot for v in values):
+        places += 1
+    if places > MOST_PLACES or max(map(abs, values)) >= LARGEST:
+        return f"{number(estimate)} {interval(low, high)}"
+    shown = [_signed(f"{value:,.{places}f}") for value in values]
+    return f"{shown[0]} [{shown[1]}, {shown[2]}]"
 
 
 def listed(names: Sequence[str]) -> str:

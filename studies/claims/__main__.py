@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import tracker
 from studies.claims.against_theory import CHECKS, Row
-from tracker.formatting import counted, digits_of_ratios, interval, number
+from tracker.formatting import counted
+from tracker.reports.what_was_asked import head_of_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,15 +23,14 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 RUNS = ROOT / "reports" / "claims"  # not committed
 TABLE = ROOT / "reports" / "gallery" / "claims.md"
-PAPER = {"example_1", "example_1_ridge", "example_2"}  # judged at length by studies/paper
 OUTCOMES = ("holds", "does not hold", "not told")
 HEAD = """\
 # The claims of the shipped scenarios, at full size
 
-Written by `python -m studies.claims` from the `[[claims]]` of the files, each judged by the program itself: the estimate (of left / right, where two
-samplers are compared) with its 95 % interval over paired trials. *holds*: the whole interval lies on the claimed side; *does not hold*: on the other;
+Written by `python -m studies.claims` from the `[[claims]]` of the files, each judged by the program itself, in the words of its page: the estimate (a
+ratio, where two samplers are compared) with its 95 % interval over paired trials. *holds*: the whole interval lies on the claimed side; *does not hold*: on the other;
 *not told*: it holds the number in question. No level is corrected for the number of claims. "exact" compares with theory: it *agrees* within four standard
-errors over trials. The paper's examples 1 and 2 are judged in [paper.md](paper.md).
+errors over trials. The paper's examples 1 and 2 are judged at length, by the error of the mean, in [paper.md](paper.md).
 
 | scenario | claim | found | outcome |
 |---|---|---|---|
@@ -47,18 +47,10 @@ def rows_of(path: Path, runs: Path) -> list[Row]:
         rows = [over_points(claims) for claims in zip(*(summary["claims"] for summary in summaries), strict=True)]
     else:
         found = tracker.run(scenario, folder, executor=2, resume=folder.exists())
-        rows = [row_of(claim) for claim in found.summary["claims"]]
+        rows = [
+            Row(one.text, one.numbers, one.word) for one in head_of_page(scenario, found.summary["claims"]).outcomes
+        ]
     return [*rows, *(CHECKS[path.stem](found) if path.stem in CHECKS else ())]
-
-
-def row_of(claim: dict[str, object]) -> Row:
-    """Return the row of a claim as a summary holds it."""
-    estimate, low, high = (claim[key] for key in ("estimate", "low", "high"))
-    if low is None:
-        return Row(str(claim["text"]), number(estimate), str(claim["outcome"]))  # type: ignore[arg-type]
-    digits = digits_of_ratios(estimate, low, high)  # type: ignore[arg-type]
-    found = f"{number(estimate, digits)} {interval(low, high, digits)}"  # type: ignore[arg-type]
-    return Row(str(claim["text"]), found, str(claim["outcome"]))
 
 
 def over_points(claims: Sequence[dict[str, object]]) -> Row:
@@ -90,7 +82,7 @@ def main() -> None:
     paths = sorted((ROOT / "scenarios").glob("*.toml"))
     stems = {path.stem for path in paths}
     for path in paths:
-        if path.stem in (wishes.names or stems - PAPER):
+        if path.stem in (wishes.names or stems):
             rows = rows_of(path, wishes.runs)
             for row in rows:
                 print(f"{path.stem}: {': '.join(row)}", flush=True)

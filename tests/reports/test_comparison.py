@@ -80,7 +80,7 @@ def test_the_forest_plot_is_on_the_side_of_the_difference(base: tracker.Run) -> 
 def test_the_sampler_with_the_smallest_mean_is_judged_by_means(base: tracker.Run) -> None:
     """Against the next one its ratio is below 1; the geometric mean would be above."""
     found = which_sampler(contradictory(base))
-    assert f"Against {SECOND}, the next one: 7 % less error (3 to 10 %)" in found.in_full
+    assert f"Then {SECOND}: 7 % less error (3 to 10 %)" in found.in_full
 
 
 def test_times_to_reacquire_are_compared_by_the_means_of_all_waits(base: tracker.Run) -> None:

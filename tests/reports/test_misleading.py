@@ -14,7 +14,7 @@ import tracker
 from tracker.formatting import in_words
 from tracker.metrics.table import METRICS, leading_metric
 from tracker.reports.exhibits import densities, diagnostics, one_trial, switches, time_in_target
-from tracker.reports.metrics_disagree import second_opinion
+from tracker.reports.metrics_disagree import still_opinion
 from tracker.reports.run_page import overview
 from tracker.reports.run_view import View
 from tracker.reports.run_vs_run import compare, page
@@ -97,7 +97,7 @@ def test_m4_one_mode_is_asked_for_its_law() -> None:
 
 
 def test_m5_where_the_cost_disagrees_the_verdict_says_so(stuck: View) -> None:
-    assert second_opinion(stuck, "quick") == ""  # control: it is best by cost, too
+    assert still_opinion(stuck) == ""  # control: it is best by cost, too
     costs = stuck.values("excess_cost").copy()
 
     class Costly:
@@ -113,7 +113,7 @@ def test_m5_where_the_cost_disagrees_the_verdict_says_so(stuck: View) -> None:
             costs[:, stuck.index("stuck")] = 2.0 * costs[:, stuck.index("frozen")]
             return costs
 
-    assert second_opinion(Costly, "quick") == "By cost standing still is best."  # type: ignore[arg-type]
+    assert still_opinion(Costly) == "By cost standing still is best."  # type: ignore[arg-type]
 
 
 def test_m6_the_law_of_a_mode_that_stays_is_called_so() -> None:
@@ -199,7 +199,7 @@ def test_costs_above_that_of_standing_still_are_not_called_level(stuck: View) ->
         index = staticmethod(stuck.index)
         values = staticmethod(lambda _: costs)
 
-    assert second_opinion(Planted, "quick") == "By cost none is shown to beat standing still."  # type: ignore[arg-type]
+    assert still_opinion(Planted) == "By cost none is shown to beat standing still."  # type: ignore[arg-type]
 
 
 def test_one_sampler_that_strays_does_not_flatten_the_others() -> None:

@@ -21,7 +21,7 @@ from tracker.reports.exhibits import (
     right_answers,
     time_in_target,
 )
-from tracker.reports.metrics_disagree import second_opinion
+from tracker.reports.metrics_disagree import still_opinion
 from tracker.reports.run_page import _asked, overview
 from tracker.reports.run_view import View
 from tracker.reports.verdict_box import verdict
@@ -101,7 +101,7 @@ def test_no_gradient_noise_is_said_so_and_takes_no_figure(alone: View, switching
 
 def test_a_mean_square_error_above_that_of_standing_still_is_said_so(switching: View) -> None:
     """The error of quick is planted: nearer on average, but far off at times."""
-    assert "square" not in second_opinion(switching, "quick")  # control
+    assert "square" not in still_opinion(switching)  # control
     squares = switching.values("mean_square_error").copy()
     for name in switching.alive:
         squares[:, switching.index(name)] = 2.0 * squares[:, switching.index("frozen")]
@@ -109,7 +109,7 @@ def test_a_mean_square_error_above_that_of_standing_still_is_said_so(switching: 
         alive=switching.alive, names=switching.names, index=switching.index, score=switching.score,
         values=lambda key: squares if key == "mean_square_error" else switching.values(key),
     )  # fmt: skip
-    assert second_opinion(planted, "quick") == "By mean square error standing still is best."
+    assert still_opinion(planted) == "By mean square error standing still is best."
 
 
 def test_one_sampler_has_no_least_error() -> None:

@@ -507,7 +507,7 @@ def test_a_target_far_smaller_than_what_temperature_does_is_warned_of() -> None:
     found = warnings(warm, build_modes(warm))
     assert len(found) == 1
     assert found[0].startswith(
-        "ignore waits for the target and time inside it: 1 of 1 samplers are too warm to stay within it"
+        "ignore waits for the target and time inside it: the sampler is too warm to stay within it"
     )
     assert 'modes "left": target.radius = 1; temperature alone keeps "plain" 2.24 away' in found[0]
     cold = warm.replace(samplers=[{**sampler, "beta": 4.0}])

@@ -20,8 +20,11 @@ INDENT = 2
 STYLES = {"good": "green", "warn": "yellow", "bad": "red", "plain": "bold"}
 
 
-def print_verdict_of_run(run: Run) -> None:
-    """Print the verdict of a run, in the words of its page; what fails here is told, and hides no results."""
+def print_verdict_of_run(run: Run) -> dict[str, float]:
+    """Print the verdict of a run, in the words of its page; what fails here is told, and hides no results.
+
+    Return each step over its stability limit, which the verdict knows where the summary leaves it open for time.
+    """
     from tracker.reports.exhibits.diagnostics import health
     from tracker.reports.run_view import View
     from tracker.reports.verdict_box import verdict
@@ -32,10 +35,11 @@ def print_verdict_of_run(run: Run) -> None:
         box = verdict(view, health(view))
     except Exception as problem:
         say(f"the verdict could not be told: {type(problem).__name__}: {problem}")
-        return
+        return {}
     screen = console()
     print_asked(screen, question)
     print_box(screen, box)
+    return view.steps_over_limits
 
 
 def print_asked(screen: Console, question: Asked) -> None:

@@ -14,7 +14,7 @@ from tracker.baseline_names import BASELINES, FROZEN, ORACLE
 from tracker.formatting import step_size
 from tracker.metrics.averages import Average, confidence_of_each
 from tracker.metrics.paired import Paired, gap_closed, ratio_of_averages, ratio_of_means
-from tracker.reports.sweep_axes import is_choice, ticks
+from tracker.reports.sweep_axes import is_choice, written
 from tracker.scenario.overrides import split_address
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ class Candidate(NamedTuple):
 
     @property
     def setting(self) -> str:
-        """Its own values, e.g. "epsilon = 1e-3"; nothing where none is swept."""
-        return ", ".join(f"{axis.address.rpartition('.')[2]} = {ticks(axis)[n]}" for axis, n in self.places)
+        """Its own values, e.g. "epsilon = 0.001"; nothing where none is swept."""
+        return ", ".join(f"{axis.address.rpartition('.')[2]} = {written(axis)[n]}" for axis, n in self.places)
 
     @property
     def label(self) -> str:
@@ -127,7 +127,7 @@ class Contest(NamedTuple):
 
 def where(world: World) -> str:
     """Return the values of a world, e.g. "chain.alpha = 1e-4"."""
-    return ", ".join(f"{axis.address} = {ticks(axis)[n]}" for axis, n in world)
+    return ", ".join(f"{axis.address} = {written(axis)[n]}" for axis, n in world)
 
 
 def contests(sweep: Sweep) -> tuple[Contest, ...]:

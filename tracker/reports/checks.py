@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.formatting import DASH, counted, few, number, percent, sentence, who, whole
+from tracker.formatting import DASH, counted, few, number, percent, sentence, times_or_percent, who, whole
 from tracker.reports.exhibit import Answer
 from tracker.reports.exhibits.diagnostics import recomputed_difference, samplers_that_record
 from tracker.reports.exhibits.dwells import suspicions, visits_of
@@ -125,13 +125,17 @@ def _records(view: View) -> Check:
         warnings.append(
             f"The recorded errors do not belong to the recorded points and modes (difference {number(difference, 2)}): this result is not to be used."
         )
-    seen = "errors recomputed from the records agree" if difference is not None else "errors are measured by the cost"
+    agree = "agree" if difference is None or difference <= WRONG_RECORDS else "differ"
+    seen = (
+        f"errors recomputed from the records {agree}" if difference is not None else "errors are measured by the cost"
+    )
     return Check("records", seen, tuple(warnings))
 
 
 def _minimisers(view: View) -> Check:
     """A recorded point with less than the least cost of its mode shows that the search for minimisers missed a deeper one."""
-    warnings = list(map(sentence, doubtful_targets(view.scenario, view.modes)))
+    small = list(map(sentence, doubtful_targets(view.scenario, view.modes)))
+    warnings: list[str] = []
     excess, modes = view.arrays["excess"], view.arrays["mode"][:, np.newaxis]
     for x, (name, mode) in enumerate(zip(view.mode_names, view.modes, strict=True)):
         least = float(np.fmin.reduce(excess, axis=None, where=modes == x, initial=0.0))
@@ -144,19 +148,17 @@ def _minimisers(view: View) -> Check:
                 f"{name} has a deeper minimum than was found: {view.names[n]} was recorded at θ = ({point}{more}) with an excess "
                 f"cost of {number(least)}, so errors and excess costs are about the wrong point."
             )
-    return Check("minimisers", "no record lies below the least cost", tuple(warnings))
+    seen = "a record lies below the least cost" if warnings else "no record lies below the least cost"
+    return Check("minimisers", f"{seen}; distances or targets say little" if small else seen, (*small, *warnings))
 
 
 def _chain(view: View) -> Iterator[Check]:
     if len(view.modes) == 1:
         return
-    warnings = []
     counts = visits_of(view)
-    if counts is not None:
-        warnings += [
-            f"{sentence(suspicion)}: the chain is not the one that was asked for."
-            for suspicion in suspicions(view, counts)
-        ]
+    strange = list(suspicions(view, counts)) if counts is not None else []
+    warnings = [f"{sentence(suspicion)}: the chain is not the one that was asked for." for suspicion in strange]
+    lost: list[str] = []
     if view.switches < FEW_SWITCHES and view.scenario.schedule is None:
         switches = counted(view.switches, "switch", "switches")
         warnings.append(f"Only {switches} in the whole run: re-acquisition is hardly measured.")
@@ -167,8 +169,10 @@ def _chain(view: View) -> Iterator[Check]:
             warnings.append(
                 f"{_who(view, lost)}: more than half of the waits for the target were cut off by the next switch."
             )
-    law = ", as its law says" if counts is not None and not warnings else ""
-    yield Check("chain", f"{counted(view.switches, 'switch', 'switches')}{law}", tuple(warnings))
+    seen = counted(view.switches, "switch", "switches")
+    if counts is not None:
+        seen += ", not as its law says" if strange else ", as its law says"
+    yield Check("chain", f"{seen}; most waits were cut off" if lost else seen, tuple(warnings))
 
 
 def _gradient_noise(view: View, health: dict[str, Health]) -> Check:
@@ -188,7 +192,7 @@ def _gradient_noise(view: View, health: dict[str, Health]) -> Check:
             f"{_who(view, own)}: at the end, gradient noise is up to {times} times the noise that {they}; sigma alone is not the temperature."
         )
     unknown = [name for name, h in health.items() if np.isnan(h.any_noise)]
-    seen = f"gradient noise at most {percent(most)} of the injected" if most > 0.0 else "no gradient noise"
+    seen = f"gradient noise at most {times_or_percent(most)} the injected" if most > 0.0 else "no gradient noise"
     if not finite:
         seen = "no noise is injected"
     if unknown:
@@ -199,16 +203,23 @@ def _gradient_noise(view: View, health: dict[str, Health]) -> Check:
 def _steps(view: View, health: dict[str, Health]) -> Check:
     unstable = [name for name, h in health.items() if h.step >= 1.0]
     near = [name for name, h in health.items() if STEP_WORTH_A_WORD < h.step < 1.0]
-    warnings = list(map(sentence, unstable_when_switched(view.scenario)))
+    pumped = list(map(sentence, unstable_when_switched(view.scenario)))
+    warnings = list(pumped)
     if unstable:
         warnings.append(f"{_who(view, unstable)}: the step is beyond its mean-square stability limit.")
     if near:
         warnings.append(f"{_who(view, near)}: the step is more than half of its stability limit.")
     known = [h.step for h in health.values() if np.isfinite(h.step)]
-    seen = f"steps at most {percent(max(known))} of their stability limits" if known else "no stability limit is known"
+    seen = (
+        f"steps at most {times_or_percent(max(known))} their stability limits"
+        if known
+        else "no stability limit is known"
+    )
     unknown = [name for name, h in health.items() if np.isnan(h.step)]
     if known and unknown:
         seen += f"; not known for the kind of {few(unknown, 'sampler')}"
+    if pumped:
+        seen += "; unstable when switched"
     return Check("steps", seen, tuple(warnings), made=bool(known or warnings))
 
 
@@ -227,8 +238,9 @@ def _state(view: View) -> Check:
         f"{name}: S is at its bounds {percent(share)} of the time, so the bounds decide."
         for name, share in often.items()
     ]
-    seen = "no resets, and S seldom at its bounds" if moving else "no resets"
-    return Check("state", seen if not warnings else "resets or bounds", tuple(warnings))
+    resets_seen = "resets" if any(resets.values()) else "no resets"
+    bounds_seen = f", and S {'often' if often else 'seldom'} at its bounds" if moving else ""
+    return Check("state", f"{resets_seen}{bounds_seen}", tuple(warnings))
 
 
 def _start(view: View) -> Check:

@@ -97,6 +97,12 @@ def at_edges(found: Sequence[Contest]) -> Iterator[str]:
 
     Every sampler is looked at, not only the winner: one whose own best value lies at an end might win beyond it.
     """
+    for (name, key), count in best_at_edges(found).items():
+        yield f"{name}: its best {key} is at the edge of the grid {in_worlds(count, found)}; widen it: a better one may lie beyond."
+
+
+def best_at_edges(found: Sequence[Contest]) -> dict[tuple[str, str], int]:
+    """Count in how many worlds the best value of a sampler's key is the last one that was tried, by (sampler, key)."""
     at: dict[tuple[str, str], int] = {}
     for contest in found:
         for name in dict.fromkeys(candidate.sampler for candidate in contest.all):
@@ -106,8 +112,7 @@ def at_edges(found: Sequence[Contest]) -> Iterator[str]:
                 if numbers is not None and numbers.size > 2 and numbers[n] in (numbers.min(), numbers.max()):
                     place = (name, axis.address.rpartition(".")[2])
                     at[place] = at.get(place, 0) + 1
-    for (name, key), count in at.items():
-        yield f"{name}: its best {key} is at the edge of the grid {in_worlds(count, found)}; widen it: a better one may lie beyond."
+    return at
 
 
 def in_worlds(count: int, found: Sequence[Contest]) -> str:

@@ -68,6 +68,13 @@ class Plane:
             )
             ends[:, 0] = np.minimum(ends[:, 0], points.min(axis=0) - reach)
             ends[:, 1] = np.maximum(ends[:, 1], points.max(axis=0) + reach)
+        start = self.places(np.asarray(self.view.scenario.start_mean, dtype=float))
+        width = np.diff(ends, axis=1)[:, 0]
+        near = np.all(
+            (start > ends[:, 0] - width) & (start < ends[:, 1] + width)
+        )  # else the way in would shrink all else
+        if near:
+            ends = np.stack([np.minimum(ends[:, 0], start), np.maximum(ends[:, 1], start)], axis=1)
         width = np.maximum(np.diff(ends, axis=1)[:, 0], 1e-9)
         return np.stack([ends[:, 0] - MARGIN * width, ends[:, 1] + MARGIN * width], axis=1)
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MOST_SAMPLES = 200_000  # per sampler and mode: W1 of more would only take longer
 LAW_POINTS = 1000  # of the grid on which the noise of W1 is simulated
+VAGUE = 0.25  # of the standard deviation of the law: a W1 that chance alone explains
 POSTERIOR_POINTS, POSTERIOR_DEVIATIONS = 2001, 9.0  # of a law that is tabulated here
 
 
@@ -26,16 +27,23 @@ class Distance(NamedTuple):
 
     draws : nan for what never moves
     noise : the 95 % quantile of W1 for so many independent draws from the law itself; nan where draws are
+    spread : the standard deviation of the law
     """
 
     w1: float
     draws: float
     noise: float
+    spread: float = float("nan")
 
     @property
     def is_told(self) -> bool:
         """Whether the sample is further from the law than chance explains."""
         return self.w1 > self.noise
+
+    @property
+    def is_vague(self) -> bool:
+        """Whether chance is so large beside the law that being within it says little."""
+        return self.noise > VAGUE * self.spread
 
 
 class LawFound(NamedTuple):
@@ -125,7 +133,10 @@ def distance_to(view: View, name: str, x: int, sample: Array, law: Marginal) -> 
     step = max(1, law.points.size // LAW_POINTS)  # an even grid: what the quantile is taken on
     size = max(1, round(draws)) if np.isfinite(draws) else 0
     noise = w1_quantile(law.points[::step], law.cdf[::step], size) if size else float("nan")
-    return Distance(w1(sample, law.points, law.cdf), draws, noise)
+    weights = law.density / law.density.sum()
+    mean = float(weights @ law.points)
+    spread = float(np.sqrt(weights @ (law.points - mean) ** 2))
+    return Distance(w1(sample, law.points, law.cdf), draws, noise, spread)
 
 
 def samples(view: View, name: str, x: int) -> Array:

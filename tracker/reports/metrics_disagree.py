@@ -16,37 +16,39 @@ if TYPE_CHECKING:
 COST, SQUARES = "excess_cost", "mean_square_error"
 
 
-def second_opinion(view: View, best: str) -> str:
-    """Return a short sentence where the excess cost contradicts the verdict on ``best``; nothing where it does not.
+def still_opinion(view: View) -> str:
+    """Return a short sentence where the cost, or the mean square error, does not tell that following beats standing still.
 
-    Intervals over paired trials decide, widened for the number of comparisons: another sampler costs less than ``best``, or
-    standing still costs less, or no sampler is told to cost less than standing still.
+    Intervals over paired trials decide, widened for the number of comparisons.
     """
-    costs = view.values(COST)
-    if not np.isfinite(costs[:, view.index(best)]).any():
-        return _by_squares(view)
-    confidence = confidence_of_best([len(view.alive) + 1])
-
-    def cheaper(name: str, other: str) -> bool:
-        return ratio_of_means(costs[:, view.index(name)], costs[:, view.index(other)], confidence).high < 1.0
-
-    means = {name: float(np.nanmean(costs[:, view.index(name)])) for name in view.alive}
-    least = min(means, key=lambda name: means[name])
-    if FROZEN in view.names:
-        if cheaper(FROZEN, least):
-            return "By cost standing still is best."
-        if not any(cheaper(name, FROZEN) for name in view.alive):
-            return "By cost none is shown to beat standing still."
-    return f"By cost {least} is best." if least != best and cheaper(least, best) else _by_squares(view)
-
-
-def _by_squares(view: View) -> str:
-    """Where standing still has the least mean square error: who strays far at times can be nearer on average, and yet worse."""
-    if FROZEN not in view.names or view.score.share:
+    if FROZEN not in view.names:
         return ""
-    squares = view.values(SQUARES)
-    means = {name: float(np.nanmean(squares[:, view.index(name)])) for name in view.alive}
-    least = min(means, key=lambda name: means[name])
-    still, own = squares[:, view.index(FROZEN)], squares[:, view.index(least)]
-    worse = ratio_of_means(still, own, confidence_of_best([len(view.alive) + 1])).high < 1.0
-    return "By mean square error standing still is best." if worse else ""
+    if means := _means(view, COST):
+        least = min(means, key=lambda name: means[name])
+        if _less(view, COST, FROZEN, least):
+            return "By cost standing still is best."
+        if not any(_less(view, COST, name, FROZEN) for name in means):
+            return "By cost none is shown to beat standing still."
+    # who strays far at times can be nearer on average, and yet worse
+    squares = {} if view.score.share else _means(view, SQUARES)
+    nearest = min(squares, key=lambda name: squares[name], default="")
+    return "By mean square error standing still is best." if nearest and _less(view, SQUARES, FROZEN, nearest) else ""
+
+
+def cheapest_instead(view: View, best: str) -> str:
+    """Return the sampler that is shown to cost less than ``best``, which the error names; nothing where there is none."""
+    means = _means(view, COST)
+    least = min(means, key=lambda name: means[name], default=best)
+    return least if least != best and best in means and _less(view, COST, least, best) else ""
+
+
+def _means(view: View, key: str) -> dict[str, float]:
+    """The means over trials of those samplers that have one."""
+    values = view.values(key)
+    own = {name: values[:, view.index(name)] for name in view.alive}
+    return {name: float(np.nanmean(some)) for name, some in own.items() if np.isfinite(some).any()}
+
+
+def _less(view: View, key: str, name: str, other: str) -> bool:
+    values, confidence = view.values(key), confidence_of_best([len(view.alive) + 1])
+    return ratio_of_means(values[:, view.index(name)], values[:, view.index(other)], confidence).high < 1.0

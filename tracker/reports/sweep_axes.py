@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracker.formatting import plain
+
 if TYPE_CHECKING:
     from tracker.array_types import Array
     from tracker.runs.sweep_points import Axis
@@ -23,8 +25,8 @@ def is_geometric(values: Array) -> bool:
         return False
     if ordered.size == 2:
         return bool(ordered[1] >= 10 * ordered[0])
-    plain, logarithmic = np.diff(ordered), np.diff(np.log(ordered))
-    return bool(logarithmic.std() / logarithmic.mean() < plain.std() / plain.mean())
+    even, logarithmic = np.diff(ordered), np.diff(np.log(ordered))
+    return bool(logarithmic.std() / logarithmic.mean() < even.std() / even.mean())
 
 
 def positions(axis: Axis) -> Array:
@@ -40,3 +42,8 @@ def ticks(axis: Axis) -> tuple[str, ...]:
         parts = [f"{value:.3e}".split("e") for value in axis.numbers]
         return tuple(f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}" for mantissa, exponent in parts)
     return tuple(f"{value:g}" for value in axis.numbers)
+
+
+def written(axis: Axis) -> tuple[str, ...]:
+    """Return the values as sentences and tables write numbers."""
+    return axis.labels if axis.numbers is None else tuple(plain(float(value)) for value in axis.numbers)

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tracker.baseline_names import BASELINES, explain_baselines
-from tracker.formatting import DASH, average, counted, interval, number, sentence
+from tracker.formatting import DASH, average, counted, interval, number, sentence, whole
 from tracker.metrics.table import METRICS
 from tracker.reports.best_of_sweep import COST, TRACKING, contests, rows_of
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Section, Shown, Table
 from tracker.reports.exhibits.provenance import repeated_by
 from tracker.reports.html_page import render, write, write_each
+from tracker.reports.step_notes import UNKNOWN
+from tracker.reports.sweep_axes import written
 from tracker.reports.sweep_figures import sweep_exhibit
 from tracker.reports.sweep_theory import METRIC, with_theory
 from tracker.reports.sweep_verdict import sweep_verdict
@@ -68,7 +70,11 @@ def subtitle(sweep: Sweep) -> str:
     about = sweep.scenario
     axes = " × ".join(f"{axis.address} ({counted(len(axis.values), 'value')})" for axis in sweep.axes)
     swept = {axis.address for axis in sweep.axes}
-    facts = {"trials": counted(about.trials, "trial"), "steps": f"{about.steps} steps", "seed": f"seed {about.seed}"}
+    facts = {
+        "trials": counted(about.trials, "trial"),
+        "steps": f"{whole(about.steps)} steps",
+        "seed": f"seed {about.seed}",
+    }
     line = f"{counted(len(sweep.outcomes), 'point')}: {axes}"
     return ", ".join([line, *(fact for key, fact in facts.items() if key not in swept)])
 
@@ -101,15 +107,18 @@ def best_table(found: Sequence[Contest]) -> Shown:
 def tuning_table(rows: Sequence[Tuned]) -> Shown:
     """Return each sampler at its own best step, beside the same step for all and the same number of gradients."""
     shown = rows[:MOST_ROWS]
-    body = tuple((*cells(row), exact) for row, exact in zip(shown, exact_best(shown), strict=True))
+    exact = exact_best(shown)
+    unknown = exact[0] if len(set(exact)) == 1 and exact[0].startswith(UNKNOWN) else ""  # said once, not in each row
+    body = tuple((*cells(row), *(() if unknown else (one,))) for row, one in zip(shown, exact, strict=True))
     caption = (
         f"Each sampler at its own best step of those that were tried, by {METRICS[rows[0].best.metric].title}, against {rows[0].reference}: each at its "
         "own best step, at one step for both (of many the smallest and the largest ratio), and at a fixed number of gradient "
         "evaluations, where a sampler that takes m gradients a step meets a chain with m times the alpha. All intervals hold "
-        "together with 95 %, as the steps were chosen by looking. The last column is what theory knows: the exact best step for "
-        "the mean square error."
+        "together with 95 %, as the steps were chosen by looking. "
     )
-    return Shown(caption + _cut(len(rows)), Table((*columns(rows), "exact best step"), body))
+    told = "The last column is what theory knows: the exact best step for the mean square error."
+    caption += f"The exact best step is {unknown}." if unknown else told
+    return Shown(caption + _cut(len(rows)), Table((*columns(rows), *(() if unknown else ("exact best step",))), body))
 
 
 def _level(contest: Contest) -> str:
@@ -130,7 +139,7 @@ def points_table(sweep: Sweep) -> Shown:
     every = (row for outcome in sweep.outcomes for row in rows_of(outcome))
     told = dict.fromkeys((row["name"], key) for row in every for key in row.get("state", {}))
     for outcome in sweep.outcomes[:MOST_ROWS]:
-        values = [axis.labels[n] for axis, n in zip(sweep.axes, outcome.point.place, strict=True)]
+        values = [written(axis)[n] for axis, n in zip(sweep.axes, outcome.point.place, strict=True)]
         errors = {row["name"]: average(row[judged]) for row in rows_of(outcome)}
         means = {
             (row["name"], key): average(mean) for row in rows_of(outcome) for key, mean in row.get("state", {}).items()

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.formatting import counted, few, interval, number, percent, percent_with_interval
+from tracker.formatting import counted, few, interval, number, percent, percent_with_interval, who
 from tracker.reports.checks import trust
-from tracker.reports.checks_of_sweep import in_worlds, sweep_checks
+from tracker.reports.checks_of_sweep import best_at_edges, in_worlds, sweep_checks
 from tracker.reports.exhibit import Answer, VerdictBox
 from tracker.reports.step_notes import at_steps
 from tracker.reports.tuning import tunes
@@ -50,9 +50,13 @@ def which_sampler(found: Sequence[Contest]) -> Answer:
         parts.append(f"{few(rivals, 'sampler')} are not told apart {_at(level, found)}")
     more = tuple(filter(None, (_example(found), _steps(found))))
     text = "; ".join(parts) + "."
+    losers = sorted({name for name, _ in best_at_edges(found)} - decided.keys())
+    if decided and losers:  # a race that another step may turn round
+        text += f" {who(losers, 'sampler')} may be better beyond the edge of the grid."
     if level:
         return Answer(question, "undecided" if not decided else "partly decided", text, "warn", more)
-    return Answer(question, next(iter(decided)) if len(decided) == 1 else "it depends", text, "good", more)
+    tone = "warn" if losers else "good"
+    return Answer(question, next(iter(decided)) if len(decided) == 1 else "it depends", text, tone, more)
 
 
 def _steps(found: Sequence[Contest]) -> str:
@@ -97,7 +101,7 @@ def which_setting(found: Sequence[Contest]) -> Answer | None:
     shown = tuple(f"{_of(contest)}{_count(contest)}." for contest in found[:MOST_IN_A_FOLD])
     named = found[0] if len(found) == 1 else None
     text = f"Smallest error: {_of(named)}{_count(named)}." if named is not None else (
-        f"The best of {counted(len(found), 'world')} stand in the table; {len(decided)} of them are told from all others."
+        f"In {len(decided) or 'none'} of {counted(len(found), 'world')} the best setting is told from all others; the table has them."
     )  # fmt: skip
     if len(decided) == len(found):
         return Answer(question, "decided", text, "good", shown)

@@ -84,7 +84,8 @@ def step_cell(row: Mapping[str, Any]) -> str:
     """Return epsilon over its stability limit; "-" for what has no step."""
     if row.get("epsilon") is None:
         return "-"
-    return "not computed" if row.get("step_over_limit") is None else number(float(row["step_over_limit"]), 2)
+    ratio = row.get("step_over_limit")
+    return "not computed" if ratio is None else "not known" if math.isnan(ratio) else number(float(ratio), 2)
 
 
 def evaluates(calls: Mapping[str, int] | None) -> str:

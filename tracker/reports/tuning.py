@@ -20,7 +20,7 @@ from tracker.metrics.averages import confidence_of_each, half_width
 from tracker.metrics.paired import Paired, ratio_of_averages
 from tracker.reports.best_of_sweep import TRACKING, Candidate, candidates, compare_candidates, where, worlds
 from tracker.reports.step_notes import over_limit
-from tracker.reports.sweep_axes import is_choice, ticks
+from tracker.reports.sweep_axes import is_choice, written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -205,7 +205,7 @@ def cells(row: Tuned) -> tuple[str, ...]:
     level = ", ".join(plain(step) for step in row.level) or "none"
     relative = over_limit(row.best.row.get("step_over_limit"))
     others = ", ".join(
-        f"{axis.address.rpartition('.')[2]} = {ticks(axis)[n]}" for axis, n in row.best.places if not tunes(axis)
+        f"{axis.address.rpartition('.')[2]} = {written(axis)[n]}" for axis, n in row.best.places if not tunes(axis)
     )
     name = f"{row.best.sampler} ({others})" if others else row.best.sampler
     return where(row.world) or "everywhere", name, step, error, *_against_reference(row), relative, level

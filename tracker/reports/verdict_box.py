@@ -25,7 +25,7 @@ from tracker.reports.best_of_sweep import confidence_of_best
 from tracker.reports.checks import checks, trust
 from tracker.reports.exhibit import Answer, VerdictBox
 from tracker.reports.judged_by import advantage, best_of, closed_gap, mean_of, wins_of
-from tracker.reports.metrics_disagree import second_opinion
+from tracker.reports.metrics_disagree import cheapest_instead, still_opinion
 from tracker.reports.step_notes import steps_of
 from tracker.scenario.builders import share_minimisers
 
@@ -68,16 +68,26 @@ def did_it_find_the_law(view: View) -> Answer:
     found = law.distances
     near, far = min(found, key=lambda n: found[n].w1), max(found, key=lambda n: found[n].w1)
     inside = law.within_chance
-    mark = "yes" if len(inside) == len(found) else f"{len(inside)} of {len(found)}" if inside else "no"
-    tone = "good" if len(inside) == len(found) else "warn"
+    vague = [name for name in inside if found[name].is_vague]
+    mark = f"{len(inside)} of {len(found)}" if inside else "no"
+    if len(inside) == len(found):
+        mark = "not told apart" if vague else "yes"
+    tone = "good" if mark == "yes" else "warn"
     each = "" if law.one_law else ", each at its own temperature"
     text = f"W1 from the law{each}: {near} {number(found[near].w1, 2)}"
     text += f", {far} {number(found[far].w1, 2)}" if far != near else ""
-    text += f"; {len(inside)} of {counted(len(found), 'sampler')} within chance."
+    noise = [found[name].noise for name in inside if np.isfinite(found[name].noise)]
+    chance = f" (up to {number(max(noise), 2)})" if noise else ""
+    text += f"; {len(inside)} of {counted(len(found), 'sampler')} within chance{chance}."
     meaning = (
         "W1: the area between the distribution functions of the recorded points and of the law, in the coordinate "
         f"{view.coordinate_name}. Within chance: not above the 95 % quantile of as many independent draws from the law itself."
     )
+    if vague:
+        meaning += (
+            f" For {few(vague, 'sampler')} that is more than a quarter of the law's standard deviation: "
+            "points so few and so alike cannot show whether the law was found."
+        )
     return Answer(question, mark, text, tone, (meaning,), "density")
 
 
@@ -114,6 +124,7 @@ def did_it_track(view: View) -> Answer:
         return Answer(question, "unclear", text, "warn", more)
     facts = f"{best} goes {percent_with_interval(closed.estimate, closed.low, closed.high)} {way}."
     if view.score.share:
+        more = (facts, *more)
         facts = f"{best} is right {_mean(view, best)} of the time; standing still {_mean(view, FROZEN)}, perfect {_mean(view, ORACLE)}."
     if closed.high < 0.0:
         text = f"Standing still is better than {best}, the best sampler: noise outweighs what it follows."
@@ -121,7 +132,7 @@ def did_it_track(view: View) -> Answer:
     mark, tone = next(((word, tone) for cut, word, tone in WORDS_FOR_THE_WAY if closed.low > cut), ("no", "bad"))
     if mark == "no":
         facts, more = f"{best}, the best sampler, is not told from standing still.", (facts, *more)
-    opinion = "" if view.no_distance else second_opinion(view, best)
+    opinion = "" if view.no_distance else still_opinion(view)
     link = "right-answers" if view.score.share else "landscape"
     return Answer(question, mark, f"{facts} {opinion}".rstrip(), tone, more, link)
 
@@ -147,13 +158,20 @@ def which_sampler(view: View) -> Answer:
     level = [name for name, gain in found.items() if not gain.low > 0.0]
     nearest = min(found, key=lambda n: np.nan_to_num(found[n].estimate, nan=np.inf))
     against = f"Against {nearest}, the next one: {_how_much(view, best, nearest, found[nearest])}."
-    more = (against, *_details(view, best, others))
+    cheapest = "" if view.no_distance or view.asks_for_law else cheapest_instead(view, best)
+    by_cost = f" By cost {cheapest} is best." if cheapest else ""
+    told = any(keys.name == best and keys.told_switches for keys in view.scenario.samplers)
+    gone = f"{by_cost}{f' {best} is told each switch.' if told else ''}{gone}"
+    more = _details(view, best, others)
     if level:
+        more = (against, *more)
         ahead = len(others) - len(level)
-        rest = f"; ahead of the other {ahead}" if ahead else ""
+        rest = f"; ahead of the other {ahead}" if ahead and not by_cost else ""
         text = f"{best} has the {_superlative(view)}, not told from {few(level, 'other')}{rest}, at these steps.{gone}"
         return Answer(question, "undecided", text, "warn", more, "comparison")
     text = f"Then {nearest}: {_how_much(view, best, nearest, found[nearest])}, at these steps.{gone}"
+    if by_cost:
+        return Answer(question, f"{best} by {view.score.title}", text, "warn", more, "comparison")
     return Answer(question, best, text, "good", more, "comparison")
 
 

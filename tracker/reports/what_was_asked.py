@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tracker.formatting import counted, digits_of_ratios, interval, number, percent
+from tracker.formatting import counted, number, percent, with_interval
 from tracker.metrics.claims import read_side
 from tracker.metrics.table import METRICS
 from tracker.reports.exhibit import Asked, ClaimOutcome
@@ -44,15 +44,14 @@ def _numbers(claim: Any, one: Mapping[str, Any]) -> str:
     ratio = isinstance(claim.left, str) and isinstance(claim.right, str)
     metric = METRICS[read_side(claim.left if isinstance(claim.left, str) else claim.right).quantity]
     share = metric.unit == "share" and not ratio
-    known = [one[key] for key in ("estimate", "low", "high") if one[key] is not None]
-    digits = digits_of_ratios(*known) if ratio else 3
-    estimate = percent(one["estimate"]) if share else number(one["estimate"], digits)
-    if one["low"] is None or one["high"] is None:
-        ends = ", no interval"
+    claimed = next((float(side) for side in (claim.left, claim.right) if not isinstance(side, str)), None)
+    estimate, low, high = one["estimate"], one["low"], one["high"]
+    if low is None or high is None:
+        found = f"{percent(estimate) if share else number(estimate)}, no interval"
     elif share:
-        ends = f" [{percent(one['low'])}, {percent(one['high'])}]"
+        found = f"{percent(estimate)} [{percent(low)}, {percent(high)}]"
     else:
-        ends = f" {interval(one['low'], one['high'], digits)}"
+        found = with_interval(estimate, low, high, 1.0 if ratio else claimed)
     mean = f"mean {metric.title}" if metric.kind == "time" else metric.title
     against = f"{mean}, ratio" if ratio else metric.label
-    return f"{against} {estimate}{ends}"
+    return f"{against} {found}"

@@ -198,11 +198,18 @@ def doubtful_targets(scenario: Scenario, modes: Sequence[Mode]) -> list[str]:
         first = next(iter(small))
         i, beta = small[first][0], next(float(s.beta) for s in scenario.samplers if s.name == first)
         found.append(
-            f"ignore waits for the target and time inside it: {len(small)} of {len(scenario.samplers)} samplers are too warm to stay "
+            f"ignore waits for the target and time inside it: {_share(len(small), len(scenario.samplers))} too warm to stay "
             f'within it (modes "{scenario.modes[i].name}": target.radius = {math.sqrt(modes[i].radius2):.3g}; temperature alone keeps '
             f'"{first}" {math.sqrt(spreads[i] / beta):.3g} away)'
         )
     return found
+
+
+def _share(some: int, of: int) -> str:
+    """Return "the sampler is", "both samplers are", "all 3 samplers are", "1 of 3 samplers is"."""
+    if some == of:
+        return "the sampler is" if of == 1 else "both samplers are" if of == 2 else f"all {of} samplers are"
+    return f"{some} of {of} samplers {'is' if some == 1 else 'are'}"
 
 
 def _spread(mode: Mode) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tracker.baseline_names import FROZEN, ORACLE
-from tracker.formatting import listed, number
+from tracker.formatting import listed, number, plus_minus, whole
 from tracker.metrics.averages import FEWEST_TRIALS, curve_over_trials, no_interval
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
 from tracker.reports.figure_style import LOGARITHMIC_FROM, MUTED, RULE, figure, legend, short, shorten, steps_axis
@@ -182,12 +182,8 @@ def _alt(view: View, titles: list[str]) -> str:
 
 def _table(view: View, middle: Array, error: dict[str, Curve]) -> Table:
     rows = np.unique(np.linspace(0, len(middle) - 1, TABLE_ROWS).astype(int))
-    columns = ("around step", *(f"{name}{part}" for name in view.names for part in ("", " ±")))
     body: list[tuple[Cell, ...]] = [
-        (
-            f"{middle[r]:.0f}",
-            *(float(value) for name in view.names for value in (error[name].mean[r], error[name].stderr[r])),
-        )
+        (whole(middle[r]), *(plus_minus(error[name].mean[r], error[name].stderr[r]) for name in view.names))
         for r in rows
     ]
-    return Table(columns, tuple(body))
+    return Table(("around step (± standard errors)", *view.names), tuple(body))

@@ -208,11 +208,13 @@ def _caption(view: View, shown: list[str], lines: list[Line], split: Mapping[str
     least = (
         f"The least mean square error is that of {best}," if len(shown) > 1 else f"The mean square error of {best} is"
     )
-    said = [f"{least} {number(error)}."]
+    still = view.summary.get(FROZEN, {}).get("mean_square_error", {}).get("mean")
+    beside = f"; standing still has {number(still)}" if still is not None and still < error else ""
+    said = [f"{least} {number(error)}{beside}."]
     heat = parts.get("temperature")
     if heat is not None and heat > 0.0 and error > 0.0:
         said.append(
-            f"Its temperature alone{', with the mode known,' if len(view.modes) > 1 else ''} would cost {number(heat)}, {percent(heat / error)} of it."
+            f"Its temperature alone{', with the mode known,' if len(view.modes) > 1 else ''} would cost {number(heat)}, {percent(heat / error) if heat < error else 'all'} of it."
         )
     for line in lines:
         if line.exact:

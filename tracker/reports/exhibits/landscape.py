@@ -50,7 +50,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
                     ax.text(
                         0.03,
                         0.04,
-                        f"{percent(shares[name][x])} inside",
+                        f"{percent(shares[name][x]).replace('under ', '< ').replace('over ', '> ')} inside",
                         transform=ax.transAxes,
                         color=INK,
                         bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
@@ -165,7 +165,7 @@ def _caption(view: View, plane: Plane, shown: tuple[str, ...], shares: dict[str,
         f"{what} over the cost (grey line); dashed and shaded: minimiser and target."
     )  # fmt: skip
     if view.scenario.dimension > 2:
-        text += f" Of {view.scenario.dimension} dimensions the two directions in which θ moves most are drawn, cut through the minimiser."
+        text += f" Of {view.scenario.dimension} dimensions the two directions in which θ moves most are drawn, cut through the minimiser: a dot over the ring can be far from the target in the others."
     if view.scenario.drift is not None:
         text += " θ is drawn relative to the drift."
     left = len(view.samplers) - len(shown)

@@ -12,7 +12,7 @@ import numpy as np
 from tracker.formatting import number
 from tracker.metrics.averages import FEWEST_TRIALS, curve_over_trials, no_interval
 from tracker.metrics.skew_matrix import rms
-from tracker.reports.exhibit import Cell, Exhibit, Table
+from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
 from tracker.reports.exhibits.error_over_time import time_bins
 from tracker.reports.figure_style import figure, legend, steps_axis
 
@@ -31,7 +31,7 @@ def samplers_that_record(view: View, array: str) -> tuple[str, ...]:
     return tuple(c.name for c in view.run.problem.contestants if c.records(array))
 
 
-def exhibits(view: View) -> list[Exhibit]:
+def exhibits(view: View) -> list[Exhibit | Omitted]:
     """Draw each recorded array of the states, but for S; none where only theta and S are recorded."""
     declared = {one.name: one for c in view.run.problem.contestants for one in c.recorded}
     return [
@@ -41,10 +41,12 @@ def exhibits(view: View) -> list[Exhibit]:
     ]
 
 
-def _exhibit(view: View, array: str, label: str, unit: str, long_name: str, *, entries: bool) -> Exhibit:
+def _exhibit(view: View, array: str, label: str, unit: str, long_name: str, *, entries: bool) -> Exhibit | Omitted:
     names = samplers_that_record(view, array)
     middle, groups = time_bins(view.recorded)
-    traces = view.arrays[array]
+    key, question, traces = f"state-{array.replace('_', '-')}", f"What becomes of {label}?", view.arrays[array]
+    if np.nanmin(traces, initial=np.inf) == np.nanmax(traces, initial=-np.inf):
+        return Omitted(key, question, f"it stays {number(float(np.nanmax(traces)))}.")
     sizes = rms(traces) if entries else traces
     curves = {name: over_time(view, name, sizes[:, n], groups) for n, name in enumerate(names)}
     what = f"root mean square of {label}" if entries else label
@@ -69,7 +71,7 @@ def _exhibit(view: View, array: str, label: str, unit: str, long_name: str, *, e
     )
     table = Table(("sampler", f"{what}, first stretch", "middle", "last"), rows)
     alt = f"{what} over time for {len(names)} samplers, with bands over trials."
-    return Exhibit(f"state-{array.replace('_', '-')}", f"What becomes of {label}?", caption, alt, fig, table)
+    return Exhibit(key, question, caption, alt, fig, table)
 
 
 def over_time(view: View, name: str, trace: Array, groups: Integers, scale: Scale = "any") -> Curve:

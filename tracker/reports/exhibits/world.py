@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tracker import chain
-from tracker.formatting import counted, listed, number, whole
+from tracker.formatting import counted, listed, number, percent, whole
 from tracker.reports.exhibit import Cell, Exhibit, Table
 from tracker.reports.exhibits.landscape import draw_surface, minimisers
 from tracker.reports.figure_style import INK, MUTED, figure, mode_colours, short, shorten, some
@@ -117,7 +117,7 @@ def _caption(view: View) -> str:
     elif view.scenario.schedule is not None:
         parts.append(f"{whole(len(view.scenario.switches) - 1)} scheduled switches")
     if (law := view.run.summary["chain"]["stationary"]) and 1 < len(law) <= 4:
-        shares = [f"{name} {number(100 * share)} %" for name, share in zip(view.mode_names, law, strict=True)]
+        shares = [f"{name} {percent(share)}" for name, share in zip(view.mode_names, law, strict=True)]
         parts.append(f"in the long run {', '.join(shares)}")
     text = "; ".join(parts) + (
         ". Darker is less cost; star: minimiser, dashed: target, circle: start." if view.scenario.dimension > 1 else (
