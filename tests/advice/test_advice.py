@@ -211,7 +211,7 @@ def test_theory_is_solved_once_and_read_afterwards(finished: Path, monkeypatch: 
     run, said = tracker.open_run(folder), list[str]()
     first = theory_of(run, said.append)
     assert said == ["solving what theory says of this scenario"]
-    monkeypatch.setattr("tracker.advice.theory_of_run.solve", lambda _: pytest.fail("solved again"))
+    monkeypatch.setattr("tracker.advice.solved_theory.solve", lambda _: pytest.fail("solved again"))
     assert theory_of(run, said.append) == first == read_theory(folder, run.summary["hash"])
     assert set(first) >= {"ladder", "split", "stability", "relative", "escape", "advice", "notes"}
     run.report("one.html")
@@ -246,7 +246,7 @@ def test_sealed_theory_of_another_form_is_solved_again(
     shutil.copytree(finished, folder)
     run = tracker.open_run(folder)
     whole = theory_of(run)
-    monkeypatch.setattr("tracker.advice.theory_of_run.solve", lambda _: {"solved": "again"})
+    monkeypatch.setattr("tracker.advice.solved_theory.solve", lambda _: {"solved": "again"})
     assert theory_of(run) == whole  # control: what was written is read
     forging._theory(attacks.BAD_THEORY[how])(folder, random.Random(1), folder)
     assert theory_of(run).get("solved") == "again"

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
-from tracker.advice.answers import advise
+from typing import TYPE_CHECKING
+
+from tracker.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from tracker.advice.answers import advise
 
 __all__ = ["advise"]
+
+__getattr__, __dir__ = lazy_names(__name__, {"answers": ["advise"]})

@@ -14,8 +14,9 @@ from threadpoolctl import threadpool_limits
 from tracker import limits
 from tracker.limits import OutOfScope
 from tracker.limits.drift_field import numbers_of
-from tracker.limits.knowledge_ladder import AT_BETA, BEST_FILTER, BEST_LINEAR, BEST_STEP, bounds, row_of
+from tracker.limits.knowledge_ladder import bounds, row_of
 from tracker.limits.moment_system import DENSE
+from tracker.limits.rung_names import AT_BETA, BEST_FILTER, BEST_LINEAR, BEST_STEP
 from tracker.limits.scope import refusal_of
 from tracker.scenario.builders import skew_matrix
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tracker.limits.best_constant_step import best_step
 from tracker.limits.filter_quadrature import BayesFilter, best_filter
 from tracker.limits.riccati_filter import best_linear
+from tracker.limits.rung_names import AT_BETA, BEST_FILTER, BEST_LINEAR, BEST_STEP, KNOWS
 from tracker.limits.scope import OutOfScope, sampler_keys
 from tracker.limits.temperature_error import gibbs_error
 
@@ -14,17 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tracker.scenario.model import Scenario
-
-AT_BETA = "knows the mode, samples at this beta"
-BEST_STEP, BEST_LINEAR, BEST_FILTER = "best step", "best linear filter", "best filter"
-
-
-KNOWS = {
-    AT_BETA: "the hidden mode and all costs",
-    BEST_STEP: "which constant step is best, at the beta of the sampler",
-    BEST_LINEAR: "the chain's law and all costs; linear in the gradients",
-    BEST_FILTER: "the chain's law and all costs",
-}
 
 
 def row_of(rung: str, error: float, keys: Any, *, bound: bool = False) -> dict[str, Any]:

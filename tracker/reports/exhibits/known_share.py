@@ -8,7 +8,7 @@ import numpy as np
 
 from tracker.baseline_names import BASELINES, FROZEN
 from tracker.formatting import few, in_words, listed, number, percent
-from tracker.limits.knowledge_ladder import AT_BETA, BEST_STEP
+from tracker.limits.rung_names import AT_BETA, BEST_STEP
 from tracker.metrics.averages import mean_interval
 from tracker.reports.exhibit import Exhibit, Omitted, Table
 from tracker.reports.figure_style import INK, MUTED, RULE, figure, legend_of
