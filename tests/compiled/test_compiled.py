@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from decimal import Decimal, localcontext
 from itertools import combinations
 from typing import NamedTuple
 
@@ -24,7 +23,6 @@ from tracker.costs.base import gradient, value
 from tracker.costs.mixture.likelihood import _surprises
 from tracker.engine.ledger import Layout
 from tracker.engine.loop import furnish
-from tracker.exponential import HIGHEST, LOWEST, exponential
 from tracker.samplers import SAMPLERS
 from tracker.samplers.base import state_size, unpack
 from tracker.scenario.own_checks import check_at_start
@@ -36,57 +34,6 @@ KEYS = {
     "sampler": {"kind": "hessian", "skew": "random", "skew_step": 1e-3, "skew_bounds": (-1.0, 1.0)},
     "threshold": 10.0, "shift": 1.0, "noise_variance": 1.0, "curvature": 1.0,
 }  # fmt: skip
-
-
-@kernel
-def exponentials(x, out):
-    for i in range(x.size):
-        out[i] = exponential(x[i])
-
-
-def ulps(x, found):
-    """Distances to the true exponential (by 60-digit arithmetic), in units of its last place."""
-    with localcontext() as context:
-        context.prec = 60
-        wanted = [Decimal(v).exp() for v in x.tolist()]
-        return [
-            float(abs(Decimal(f) - w) / Decimal(float(np.spacing(float(w)))))
-            for f, w in zip(found, wanted, strict=True)
-        ]
-
-
-@pytest.fixture(scope="module")
-def arguments():
-    rng = np.random.default_rng(1)
-    return np.concatenate(
-        [rng.uniform(LOWEST, HIGHEST, 800), rng.uniform(-2.0, 0.0, 800), [LOWEST, HIGHEST, 0.0, -0.0, 1e-300]]
-    )
-
-
-def test_the_exponential_is_exact_to_the_last_place(arguments):
-    """The docstring's 1.5: half a unit for the last rounding, and some of the steps before."""
-    found = np.empty_like(arguments)
-    exponentials(arguments, found)
-    assert max(ulps(arguments, found.tolist())) < 1.5
-    assert exponential(0.0) == 1.0
-
-
-def test_a_missing_term_would_be_seen(arguments):
-    """Control: Taylor's polynomial without its last term is off by several units."""
-    short = [v - np.exp(n * np.log(2.0)) * (v0**13 / 6227020800) for v, n, v0 in _reduced(arguments)]
-    assert max(ulps(arguments, short)) > 1.5
-
-
-def _reduced(x):
-    for v in x:
-        n = np.round(v / np.log(2.0))
-        yield exponential(v), n, v - n * np.log(2.0)
-
-
-def test_the_exponential_in_vectors_changes_no_bit(arguments):
-    found = np.empty_like(arguments)
-    exponentials(arguments, found)
-    np.testing.assert_array_equal(found, [exponential(v) for v in arguments])
 
 
 @kernel

@@ -40,9 +40,9 @@ _GENERICS: dict[str, Any] = {
     "value": value, "gradient": gradient, "hessian": hessian, "expected": expected, "expected_gradient": expected_gradient
 }  # fmt: skip
 _INFIX = {"+": "+", "-": "-", "*": "*", "/": "/", "power": "**"}
-_NUMPY = {"exp": "exp", "log": "log", "sqrt": "sqrt", "sin": "sin", "cos": "cos", "tan": "tan", "tanh": "tanh", "atan": "arctan",
+_NUMPY = {"sqrt": "sqrt", "sin": "sin", "cos": "cos", "tan": "tan", "tanh": "tanh", "atan": "arctan",
           "cosh": "cosh", "sinh": "sinh"}  # fmt: skip
-_OWN = {"logcosh": "logcosh", "sech2": "sech2", "log_slope": "log_slope", "sign": "sign", "at_most": "at_most",
+_OWN = {"exp": "exponential", "log": "logarithm", "logcosh": "logcosh", "sech2": "sech2", "log_slope": "log_slope", "sign": "sign", "at_most": "at_most",
         "min": "smaller", "max": "larger"}  # fmt: skip
 OPERATIONS = {
     "negative": 1,

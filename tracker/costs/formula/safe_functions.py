@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tracker.compiled import inlined, where
+from tracker.exponential import decay, exponential, logarithm, logarithm_of_1_plus
+
+__all__ = ["at_most", "exponential", "larger", "log_slope", "logarithm", "logcosh", "sech2", "sign", "smaller"]
 
 _LOG_2 = float(np.log(2.0))
 
@@ -13,13 +16,13 @@ _LOG_2 = float(np.log(2.0))
 def logcosh(x: float) -> float:
     """Return log cosh x = |x| + log(1 + exp(-2|x|)) - log 2."""
     size = abs(x)
-    return size + np.log1p(np.exp(-2.0 * size)) - _LOG_2
+    return size + logarithm_of_1_plus(decay(2.0 * size)) - _LOG_2
 
 
 @inlined
 def sech2(x: float) -> float:
     """Return 1 / cosh^2 x, the derivative of tanh, which 1 - tanh^2 x would lose in rounding."""
-    e = np.exp(-2.0 * abs(x))
+    e = decay(2.0 * abs(x))
     return 4.0 * e / ((1.0 + e) * (1.0 + e))
 
 

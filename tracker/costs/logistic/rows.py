@@ -33,6 +33,7 @@ from tracker.costs.base import (
 from tracker.costs.foretold import forecast_loss
 from tracker.costs.minimise.descent import value_and_gradient
 from tracker.costs.row_order import RowOrder, shows_rows
+from tracker.exponential import decay, logarithm_of_1_plus
 
 if TYPE_CHECKING:
     from tracker.array_types import Array
@@ -63,13 +64,13 @@ def _margin(rows: Array, labels: Array, i: int, theta: Array) -> float:
 @inlined
 def _surprise(margin: float) -> float:
     """Return log(1 + exp(-margin)) without overflow."""
-    return max(0.0, -margin) + np.log1p(np.exp(-abs(margin)))
+    return max(0.0, -margin) + logarithm_of_1_plus(decay(abs(margin)))
 
 
 @inlined
 def _doubt(margin: float) -> float:
     """Return s = 1/(1 + exp(margin)) without overflow."""
-    e = np.exp(-abs(margin))
+    e = decay(abs(margin))
     return where(margin > 0.0, e, 1.0) / (1.0 + e)  # type: ignore[no-any-return]
 
 

@@ -29,7 +29,7 @@ from tracker.costs.base import (
     hessian,
     value,
 )
-from tracker.exponential import LOWEST, exponential
+from tracker.exponential import decay, logarithm, logarithm_of_1_plus
 
 if TYPE_CHECKING:
     from tracker.array_types import Array
@@ -94,7 +94,7 @@ def _leaning(p: float, q: float, y: float, half_precision: float) -> float:
 def _shares(p: float, q: float, y: float, half_precision: float) -> tuple[float, float]:
     """Return (w, 1 - w), each with full relative accuracy; nothing overflows."""
     d = _leaning(p, q, y, half_precision)
-    odds = np.exp(-abs(d))
+    odds = decay(abs(d))
     less, more = odds / (1.0 + odds), 1.0 / (1.0 + odds)
     return where(d > 0.0, less, more), where(d > 0.0, more, less)
 
@@ -103,7 +103,7 @@ def _shares(p: float, q: float, y: float, half_precision: float) -> tuple[float,
 def surprise(p: float, q: float, y: float, half_precision: float) -> float:
     """Return -log(exp(-(y - p)^2/2v) + exp(-(y - q)^2/2v))."""
     a, b = (y - p) * (y - p) * half_precision, (y - q) * (y - q) * half_precision
-    return min(a, b) - np.log1p(np.exp(-abs(a - b)))  # type: ignore[no-any-return]
+    return min(a, b) - logarithm_of_1_plus(decay(abs(a - b)))
 
 
 @helper
@@ -121,7 +121,7 @@ def _surprises(p: float, q: float, nodes: Array, half_precision: float) -> float
         for i in range(here.size):
             a, b = (here[i] - p) * (here[i] - p) * half_precision, (here[i] - q) * (here[i] - q) * half_precision
             least[i] = min(a, b)
-            s[i] = 1.0 + exponential(max(-abs(a - b), LOWEST))
+            s[i] = 1.0 + decay(abs(a - b))
         for i in range(here.size, _CHUNK):
             least[i], s[i] = 0.0, 1.0
         c0, c1, c2, c3 = 0.0, 0.0, 0.0, 0.0
@@ -133,10 +133,10 @@ def _surprises(p: float, q: float, nodes: Array, half_precision: float) -> float
         product *= (s0 * s1) * (s2 * s3)
         large = product > _PRODUCT_LIMIT
         if any_of(large):
-            total -= where(large, np.log(product), 0.0)
+            total -= where(large, logarithm(product), 0.0)
             product = where(large, 1.0, product)
     room[0] = 0.0  # the owner of what is borrowed lives to here
-    return total - np.log(product)  # type: ignore[no-any-return]
+    return total - logarithm(product)
 
 
 @inlined
@@ -160,7 +160,7 @@ def _gradient(cost: Mixture, theta: Array, z: Array, out: Array) -> None:
     means, y = cost.means, z[0]
     p, q = along(means, 0, theta), along(means, 1, theta)
     d = _leaning(p, q, y, cost.half_precision)
-    odds = np.exp(-abs(d))
+    odds = decay(abs(d))
     share = odds / (1.0 + odds)  # of the less likely component; only a product and a sum wait for it
     to_p, to_q = cost.slope * (p - y), cost.slope * (q - y)
     second = d > 0.0
