@@ -8,9 +8,12 @@ Exits with 1 if any array of any case differs.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
+import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,6 +44,14 @@ BOWLS = (
     {"curvature": [[2.0, 0.3], [0.3, 1.0]], "gradient_noise": 0.5},
     {"curvature": [[1.0, -0.2], [-0.2, 1.5]], "gradient_noise": 0.7},
 )
+WAVY = "(a^2 - 1)^2 + s*a + 2*b^2 + exp(-b^2) + log(2 + a^2) + 0.3*sin(a) + logcosh(b) + (1 + b^2)^0.7"
+ROWS = {"data": "rows.csv", "features": ["x"], "target": {"radius": 0.2}}
+TABLE = "\n".join(
+    [
+        "x,up,down,side",
+        *(f"{math.sin(n):.6f},{math.cos(3 * n):.6f},{math.sin(5 * n):.6f},{int(n % 3 > 0)}" for n in range(40)),
+    ]
+)
 WELLS = ({"formula": "(a^2 - 1)^2 - 0.35*a + 2*b^2"}, {"formula": "(a^2 - 1)^2 + 0.35*a + 2*b^2"})
 NOISY = {"variables": ["a", "b"], "gradient_noise": [[1.0, 0.0], [0.0, 0.0]], "target": {"radius": 0.35}}
 LINE = {"regressor_covariance": [[1.0, 0.2], [0.2, 1.0]], "noise_variance": 0.5}
@@ -60,7 +71,13 @@ FAMILIES: dict[str, tuple[dict[str, Any], ...]] = {
     "quadratic, memory": at("minimum", {"cost": "quadratic", "curvature": 1.0, "gradient_noise": 0.5, "noise_memory": 0.9}),
     "polynomial": tuple({"cost": "polynomial", **NOISY, **well} for well in WELLS),
     "polynomial, basis": tuple({"cost": "polynomial", "basis": [[0.8, 0.6], [-0.6, 0.8]], **NOISY, **well} for well in WELLS),
+    "polynomial, other terms": tuple({"cost": "polynomial", **NOISY, "formula": f} for f in (WELLS[0]["formula"], "0.5*(a^2 - 1)^2 + a*b + b^2 + 0.1*b^4")),
     "formula": tuple({"cost": "formula", **NOISY, **well} for well in WELLS),
+    "formula, parameters": tuple({"cost": "formula", **NOISY, "formula": WAVY, "parameters": {"s": s}} for s in (0.35, -0.35)),
+    "quadratic, ranks 2, 0": at("minimum", {"cost": "quadratic", "curvature": 1.0, "gradient_noise": 0.5})[:1] + at("minimum", {"cost": "quadratic", "curvature": 1.0})[1:],
+    "quadratic, ranks 1, 2": tuple({"cost": "quadratic", "minimum": [m, 0.5], "curvature": 1.0, "gradient_noise": [[1.0, 0.0], [0.0, v]]} for m, v in ((1.0, 0.0), (-1.0, 0.5))),
+    "regression, stored": tuple({"cost": "regression", "loss": "huber", "threshold": 1.0, **ROWS, "response": y} for y in ("up", "down")),
+    "logistic": tuple({"cost": "logistic", **ROWS, "label": "side", "horizon": 2, "prior_variance": 1.0, **change} for change in ({}, {"relabel": "flip"})),
     **{
         f"regression, {loss}": at("truth", {"cost": "regression", "loss": loss, **LINE, **({"threshold": 1.0} if loss == "huber" else {})})
         for loss in ("squared", "huber", "absolute")
@@ -80,9 +97,10 @@ def scenario(kind: str, family: str) -> tracker.Scenario:
     epsilon = 2e-3 if family.startswith("mixture") else 2e-2
     sampler = {"name": "one", "kind": kind, "epsilon": epsilon, "beta": 4.0, **KINDS[kind]}
     world = {"name": "lanes", "seed": 3, "trials": TRIALS, "steps": STEPS, "start": [0.5, 0.1], "baselines": []}
-    return tracker.parse(
-        {**world, "modes": modes, "samplers": [sampler], **({"chain": CHAIN} if len(modes) > 1 else {})}
-    )
+    keys = {**world, "modes": modes, "samplers": [sampler], **({"chain": CHAIN} if len(modes) > 1 else {})}
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "rows.csv").write_text(TABLE)
+        return tracker.parse(keys, folder=folder)
 
 
 def carried_out(world: tracker.Scenario, lanes: int) -> tuple[dict[str, Any], float, str]:
@@ -102,6 +120,10 @@ def carried_out(world: tracker.Scenario, lanes: int) -> tuple[dict[str, Any], fl
 def main(words: list[str]) -> int:
     """Compare all cases whose names hold one of ``words``."""
     cases = {kind: (kind, "quadratic") for kind in KINDS} | {family: ("langevin", family) for family in FAMILIES}
+    cases |= {
+        "hessian on other terms": ("hessian", "polynomial, other terms"),
+        "two-timescale on ranks": ("two-timescale-spsa", "quadratic, ranks 1, 2"),
+    }
     cases |= {"hessian on polynomial": ("hessian", "polynomial"), "spsa on mixture": ("spsa", "mixture, stream")}
     wrong = 0
     print(

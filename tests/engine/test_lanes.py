@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -11,7 +12,10 @@ import pytest
 from interpreting import interpreting
 
 import tracker
-from tracker.compiled import as_lanes, kernel, lane_table, pick
+from tracker.compiled import as_lanes, kernel, lane_table, pack, pick
+from tracker.costs.base import gradient, hessian, value
+from tracker.costs.gaussian_noise import columns_drawn, noise_in_form
+from tracker.costs.one_form import in_one_form
 from tracker.engine import side_by_side
 from tracker.engine.lane_loop import advance_together
 from tracker.engine.side_by_side import LANES_VARIABLE, lanes_of
@@ -112,6 +116,84 @@ def test_every_array_is_that_of_trials_alone(sampler: str) -> None:
     lost = int((expected["diverged"] >= 0).sum())
     assert (0 < lost < scenario.trials) == (sampler == "runs away")
     assert_same(abreast(scenario, 8), expected)
+
+
+# Modes that differ in more than numbers: a term that one lacks, noise in one coordinate, in both, in none.
+UNEQUAL = WORLD[: WORLD.index("[[modes]]")].replace(
+    "Q = [[-1.0, 1.0], [1.0, -1.0]]", "Q = [[-2.0, 1.0, 1.0], [1.0, -2.0, 1.0], [1.0, 1.0, -2.0]]"
+)
+for _name, _formula, _noise in (
+    ("one", "(a^2 - 1)^2 - 0.35*a + 2*b^2", "[[1.0, 0.0], [0.0, 0.0]]"),
+    ("two", "0.5*(a^2 - 1)^2 + 0.3*a*b + b^2 + 0.1*b^4", "[[0.5, 0.1], [0.1, 0.4]]"),
+    ("three", "a^2 + b^2 + 0.2*a", "0.0"),
+):
+    UNEQUAL += (
+        f'[[modes]]\nname = "{_name}"\ncost = "polynomial"\nvariables = ["a", "b"]\nformula = "{_formula}"\n'
+        f"gradient_noise = {_noise}\ntarget = {{ radius = 0.5 }}\n"
+    )
+UNEQUAL += WORLD[WORLD.index("[[interventions]]") :]
+ROWS = UNEQUAL[: UNEQUAL.index("[[modes]]")].replace(
+    "Q = [[-2.0, 1.0, 1.0], [1.0, -2.0, 1.0], [1.0, 1.0, -2.0]]", "Q = [[-1.0, 1.0], [1.0, -1.0]]"
+)
+for _name, _more in (("one", ""), ("two", 'relabel = "flip"\n')):
+    ROWS += (
+        f'[[modes]]\nname = "{_name}"\ncost = "logistic"\ndata = "rows.csv"\nfeatures = ["x"]\nlabel = "side"\nhorizon = 2\n'
+        f"prior_variance = 1.0\ntarget = {{ radius = 0.2 }}\n{_more}"
+    )
+
+
+def as_written(scenario: tracker.Scenario) -> dict[str, Any]:
+    """Trials alone, in modes that are not written alike."""
+    problem = prepare(scenario)
+    with interpreting():
+        return simulate(problem._replace(packed_modes=pack(problem.modes)), range(scenario.trials))[0]
+
+
+@pytest.mark.parametrize("sampler", ["hessian", "two-timescale"])
+def test_modes_with_other_terms_and_other_ranks_of_noise_go_side_by_side(sampler: str) -> None:
+    """In an outage and at a forced switch too; Algorithm 3 looks ahead with a stream of its own."""
+    scenario = world(sampler, UNEQUAL)
+    assert_same(abreast(scenario, 8), as_written(scenario))
+
+
+def test_modes_that_show_rows_of_data_at_random_go_side_by_side(tmp_path: Path) -> None:
+    rows = "\n".join(f"{np.sin(n):.6f},{int(n % 3 > 0)}" for n in range(40))
+    (tmp_path / "rows.csv").write_text(f"x,side\n{rows}\n")
+    text = f'{ROWS}[[samplers]]\nname = "one"\n{SAMPLERS["hessian"]}'
+    scenario = tracker.parse(text, folder=tmp_path)
+    assert_same(abreast(scenario, 8), as_written(scenario))
+
+
+def test_what_a_mode_lacks_is_written_as_zero() -> None:
+    modes = prepare(world("langevin", UNEQUAL)).modes
+    alike = in_one_form(modes)
+    assert len({mode.cost.terms.factors.tobytes() for mode in modes}) == 3
+    assert len({mode.cost.terms.factors.tobytes() for mode in alike}) == 1
+    theta, z, found, expected = np.array([0.7, -1.3]), np.zeros(2), np.zeros((2, 2)), np.zeros((2, 2))
+    for mode, other, rank in zip(modes, alike, (1, 2, 0), strict=True):
+        gradient(mode.cost, theta, z, expected[0])
+        gradient(other.cost, theta, z, found[0])
+        np.testing.assert_array_equal(found[0], expected[0])
+        hessian(mode.cost, theta, z, expected)
+        hessian(other.cost, theta, z, found)
+        np.testing.assert_array_equal(found, expected)
+        assert value(mode.cost, theta, z) == value(other.cost, theta, z)
+        assert mode.cost.noise.shape == (2, rank)
+        assert other.cost.noise.shape == (2, 2)
+        assert columns_drawn(other.cost.noise) == rank
+        np.testing.assert_array_equal(other.cost.noise[:, :rank], mode.cost.noise)
+    assert in_one_form(modes[:1])[0].cost is modes[0].cost
+
+
+def test_a_diagonal_of_noise_beside_none_stays_a_diagonal_and_beside_a_matrix_becomes_one() -> None:
+    class Cost(NamedTuple):
+        noise: Any
+
+    diagonal, none, whole = Cost(np.array([[1.0, 2.0, 3.0]])), Cost(np.zeros((3, 0))), Cost(np.ones((3, 2)))
+    np.testing.assert_array_equal(noise_in_form(none, [diagonal, none]).noise, np.zeros((1, 3)))
+    np.testing.assert_array_equal(noise_in_form(diagonal, [diagonal, none]).noise, diagonal.noise)
+    np.testing.assert_array_equal(noise_in_form(diagonal, [diagonal, whole]).noise, np.diag([1.0, 2.0, 3.0]))
+    np.testing.assert_array_equal(noise_in_form(whole, [diagonal, whole]).noise, [[1, 1, 0]] * 3)
 
 
 @pytest.mark.parametrize("lanes", [4, 16])

@@ -1,7 +1,7 @@
 """What samplers and costs write in place of what only one number can do: the same source then serves trials side by side.
 
 ``where(condition, a, b)`` in place of ``a if condition else b``, ``if any_of(condition)`` in place of ``if condition``,
-``pick(table, i)`` in place of ``table[i]`` where the index differs between trials, ``room_for(like, n)`` in place of
+``pick(table, i)`` and ``entry(table, i, d)`` in place of ``table[i]`` and ``table[i, d]`` where i differs between trials, ``room_for(like, n)`` in place of
 ``np.empty(n)`` for numbers of trials. On plain numbers they mean just that. What a function does for lanes alone is said with
 ``in_lanes``.
 """
@@ -34,6 +34,11 @@ def any_of(condition: Any) -> Any:
 def pick(table: Any, index: Any) -> Any:
     """Return table[index], ``table`` flat and the same for all trials, ``index`` (a whole number, also as a float) a trial's own."""
     return table[int(index)]
+
+
+def entry(table: Any, row: Any, column: int) -> Any:
+    """Return table[row, column], ``table`` the same for all trials, ``row`` (a whole number, also as a float) a trial's own."""
+    return table[int(row), column]
 
 
 def truncated(x: Any) -> Any:
@@ -111,6 +116,14 @@ def _pick(_: Any, index: Any) -> Callable[..., Any] | None:
     return (lambda table, index: look_up(table, whole(index))) if laned(index) else None
 
 
+def _entry(_: Any, row: Any, __: Any) -> Callable[..., Any] | None:
+    from tracker.compiled.lane_functions import laned, look_up, whole
+
+    if not laned(row):
+        return None
+    return lambda table, row, column: look_up(table.reshape(table.size), whole(row) * table.shape[1] + column)
+
+
 def _truncated(_: Any) -> Callable[..., Any]:
     from tracker.compiled.lane_functions import whole
 
@@ -138,6 +151,7 @@ def _double_of(_: Any) -> Callable[..., Any]:
 in_lanes(where, _where)
 in_lanes(any_of, _any_of)
 in_lanes(pick, _pick)
+in_lanes(entry, _entry)
 in_lanes(truncated, _truncated)
 in_lanes(room_for, _room_for)
 in_lanes(bits_of, _bits_of)

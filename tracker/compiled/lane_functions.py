@@ -220,8 +220,44 @@ def _lane_by_lane(function: Any) -> None:
     overload(function, strict=False, jit_options={"error_model": "numpy"})(choose)
 
 
-for _function in (np.exp, np.log, np.log1p, np.expm1, np.sin, np.cos, np.tanh, math.erf, math.erfc):
+for _function in (
+    np.exp,
+    np.log,
+    np.log1p,
+    np.expm1,
+    np.sin,
+    np.cos,
+    np.tan,
+    np.arctan,
+    np.sinh,
+    np.cosh,
+    np.tanh,
+    math.erf,
+    math.erfc,
+):
     _lane_by_lane(_function)
+
+
+def _power(a: Any, b: Any) -> Any:
+    """Of lanes and a number, or of lanes and lanes, lane by lane."""
+    if not isinstance(a, Lanes) or not isinstance(b, (Lanes, types.Number)):
+        return None
+    count, one_exponent = a.count, not isinstance(b, Lanes)
+
+    def by_one(a: Any, b: Any) -> Any:
+        for place in range(count):
+            a = with_lane(a, place, lane_of(a, place) ** b)
+        return a
+
+    def by_each(a: Any, b: Any) -> Any:
+        for place in range(count):
+            a = with_lane(a, place, lane_of(a, place) ** lane_of(b, place))
+        return a
+
+    return by_one if one_exponent else by_each
+
+
+_overload_for_lanes(operator.pow, _power)
 
 
 def whole(x: Any) -> Any:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracker.compiled import helper, room_for
+from tracker.compiled import any_of, helper, in_lanes, inlined, room_for, where
 from tracker.streams import draw_normals
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from tracker.array_types import Array, Words
 
 
@@ -28,12 +30,70 @@ def noise_factor(covariance: Array) -> Array:
         return np.ascontiguousarray(vectors[:, keep] * np.sqrt(eigenvalues[keep]))
 
 
+def noise_in_form(cost: Any, costs: Sequence[Any]) -> Any:
+    """Return ``cost`` with as many columns in its ``noise`` as the most of ``costs`` have: those that it lacks are 0."""
+    factors = [one.noise for one in costs]
+    if len({factor.shape for factor in factors}) == 1:
+        return cost
+    drawn = [factor.shape for factor in factors if factor.shape[1]]
+    F = cost.noise
+    if len(set(drawn)) > 1 and len(F) == 1 < F.shape[1]:  # the diagonal of a factor, beside whole ones
+        F = np.diag(F[0])
+    size = max(rows for rows, _ in drawn)
+    wide = np.zeros((size, max(rank for _, rank in drawn)))
+    wide[: len(F), : F.shape[1]] = F[:size]
+    return cost._replace(noise=wide)
+
+
+@inlined
+def _has(factor: Array, column: int) -> bool:
+    """Tell whether a column of ``factor`` is not 0."""
+    size = 0.0
+    for d in range(factor.shape[0]):
+        size += abs(factor[d, column])
+    return size > 0.0
+
+
+def columns_drawn(factor: Array) -> int:
+    """Return how many normals a draw takes: as many as there are columns before those that are 0 (``noise_in_form``)."""
+    rank = factor.shape[1]
+    while rank > 0 and not _has(factor, rank - 1):
+        rank -= 1
+    return rank
+
+
+def _all_columns(*_: Any) -> Callable[..., Any]:
+    return lambda factor: factor.shape[1]
+
+
+in_lanes(columns_drawn, _all_columns)
+
+
+@helper
+def _draw_columns(factor: Array, rank: int, stream: Words, n: Array) -> None:
+    """Fill ``n`` (draws x rank) with normals; where a trial has 0 for a column, its stream stays where it is."""
+    lacks = 0.0
+    for c in range(rank):
+        lacks += where(_has(factor, c), 0.0, 1.0)
+    if not any_of(lacks > 0.0):
+        draw_normals(stream, n)
+        return
+    one = room_for(stream, 1)
+    for i in range(n.size):
+        has = _has(factor, i % rank)
+        a, b, c, d = stream[0], stream[1], stream[2], stream[3]
+        draw_normals(stream, one)
+        n[i] = one[0]
+        stream[0], stream[1] = where(has, stream[0], a), where(has, stream[1], b)
+        stream[2], stream[3] = where(has, stream[2], c), where(has, stream[3], d)
+
+
 @helper
 def observe_noise(factor: Array, count: int, stream: Words, out: Array) -> None:
     """Write ``count`` draws of z = factor n, n standard normal, to the rows of ``out``."""
-    size, rank = factor.shape
+    size, rank = factor.shape[0], columns_drawn(factor)
     n = room_for(stream, count * rank)
-    draw_normals(stream, n)
+    _draw_columns(factor, rank, stream, n)
     if size == 1 < rank:  # the diagonal of a factor that has nothing beside it
         for i in range(count):
             for d in range(rank):

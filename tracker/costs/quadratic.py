@@ -28,12 +28,15 @@ from tracker.costs.base import (
     value,
 )
 from tracker.costs.facts import ReducedLaw, Tilt, constant_curvature, reduced_law, tilt
-from tracker.costs.gaussian_noise import noise_factor, observe_noise
+from tracker.costs.gaussian_noise import noise_factor, noise_in_form, observe_noise
 from tracker.costs.matrix_keys import FORMS, SymmetricMatrix, diagonal_if_long, matrix_of, whole_matrix
 from tracker.costs.noise_memory import NoiseMemory, remembered_by, remembering
+from tracker.costs.one_form import in_form_of
 from tracker.keys import Vector, together
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tracker.array_types import Array, Words
 
 
@@ -121,6 +124,13 @@ def _observation_size(cost: Quadratic) -> int:
 @observe.register(Quadratic)
 def _observe(cost: Quadratic, k: int, count: int, stream: Words, out: Array) -> None:
     observe_noise(cost.noise, count, stream, out)
+
+
+@in_form_of.register(Quadratic)
+def _in_form_of(cost: Quadratic, costs: Sequence[Quadratic]) -> Any:
+    if len({len(one.curvature) for one in costs}) > 1:  # a diagonal beside whole matrices
+        cost = cost._replace(curvature=np.ascontiguousarray(whole_matrix(cost.curvature, cost.minimum.size)))
+    return noise_in_form(cost, costs)
 
 
 @cost_every.register(Quadratic)

@@ -18,13 +18,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from tracker.compiled import helper
-from tracker.costs.base import observation_size, observe, one_at_a_time, period, stored_observations
+from tracker.compiled import helper, in_lanes
+from tracker.costs.base import observation_size, observe, period, stored_observations
 from tracker.costs.facts import common_fields
 from tracker.costs.foretold import predicts
 from tracker.streams import draw_index
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tracker.array_types import Array, Integers, Words
 
 Rows = Literal["random", "in-order", "shuffle"]
@@ -70,7 +72,6 @@ def permute(index: int, n: int, key: np.uint64) -> int:
             return int(value)
 
 
-@helper
 def row_of_step(order: RowOrder, n: int, k: int, stream: Words) -> int:
     """Return the row, of n, that step k sees."""
     if order.how == RANDOM:
@@ -78,6 +79,14 @@ def row_of_step(order: RowOrder, n: int, k: int, stream: Words) -> int:
     if order.how == IN_ORDER:
         return order.place[k % order.place.size] if order.place.size > 0 else k % n
     return permute(k % n, n, scramble(_U(k // n) * _ODD, stream[0] ^ stream[1]))
+
+
+def _random_row(*_: Any) -> Callable[..., Any]:
+    """Of trials side by side, which see rows in no order of their own (``predicts``)."""
+    return lambda order, n, k, stream: draw_index(stream, n)  # noqa: ARG005
+
+
+in_lanes(row_of_step, _random_row)
 
 
 def row_order(rows: Rows, place: Integers | None = None) -> RowOrder:
@@ -96,7 +105,6 @@ def shows_rows(family: type) -> None:
     predicts.register(family)(_predicts)
     stored_observations.register(family)(_indices)
     common_fields.register(family)(_common_fields)
-    one_at_a_time.register(family)(_looks_at_rows)
 
 
 def _one_index(cost: Any) -> int:
@@ -105,11 +113,7 @@ def _one_index(cost: Any) -> int:
 
 def _observe(cost: Any, k: int, count: int, stream: Words, out: Array) -> None:
     for i in range(count):
-        out[i, 0] = row_of_step(cost.order, cost.rows.shape[0], k + i, stream)
-
-
-def _looks_at_rows(cost: Any) -> bool:
-    return True
+        out[i, 0] = 1.0 * row_of_step(cost.order, cost.rows.shape[0], k + i, stream)
 
 
 def _period(cost: Any) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tracker.compiled import pack
 from tracker.costs.base import cost_every, measure_size, memory_size, observation_size, period
+from tracker.costs.one_form import in_one_form
 from tracker.engine.beside import bounds_of, leave_out_baselines, world_of
 from tracker.engine.ledger import Layout
 from tracker.environment import DriftLaw, DwellLaw, Plan, PlannedOutage, Switch
@@ -91,7 +92,7 @@ class Problem(NamedTuple):
     layout: Layout
     origin: Array
     entropy: Words
-    packed_modes: Packed  # ``modes`` for the loop
+    packed_modes: Packed  # ``modes`` for the loop, written alike
     left_out: dict[str, str]  # baselines, and why
     bounds: tuple[str, ...]  # baselines whose mean square error nobody who sees one gradient a step can be below
 
@@ -139,7 +140,7 @@ def prepare(scenario: Scenario, modes: tuple[Mode, ...] | None = None, origin: A
     if origin is None:
         origin = np.mean([mode.minimisers.mean(axis=0) for mode in modes], axis=0)
     return Problem(
-        scenario, modes, tuple(contestants), plan, layout, origin, entropy_words(scenario.seed), pack(modes), left_out,
+        scenario, modes, tuple(contestants), plan, layout, origin, entropy_words(scenario.seed), pack(in_one_form(modes)), left_out,
         bounds_of(scenario, world),
     )  # fmt: skip
 

@@ -13,6 +13,7 @@ import numpy as np
 from tracker.compiled import kinds_in, lane_table, lanes_are_known
 from tracker.costs.base import one_at_a_time
 from tracker.costs.foretold import predicts
+from tracker.costs.one_form import in_one_form
 from tracker.engine.blocks import most_trials
 from tracker.samplers.base import place, switched
 
@@ -75,11 +76,11 @@ def kinds_of(problem: Problem, contestant: Contestant) -> tuple[type, ...]:
 
 
 def alike(modes: tuple[Mode, ...]) -> list[Any]:
-    """Return the modes with as many minimisers and targets each: the last one repeated, which changes no least distance."""
+    """Return the modes written alike, with as many minimisers and targets each: the last one repeated, which changes no least distance."""
     most = {field: max(len(getattr(mode, field)) for mode in modes) for field in ("minimisers", "targets")}
     return [
         mode._replace(**{field: _longer(getattr(mode, field), count) for field, count in most.items()})
-        for mode in modes
+        for mode in in_one_form(modes)
     ]
 
 

@@ -21,8 +21,9 @@ from tracker.costs.formula.formula_reader import read_formula
 from tracker.costs.formula.generated_code import Code, FormulaCost, class_of, write_code
 from tracker.costs.formula.operation_table import FormulaTable, Operations, write_table
 from tracker.costs.formula_grammar import FormulaError, tokens
-from tracker.costs.gaussian_noise import noise_factor, observe_noise
+from tracker.costs.gaussian_noise import noise_factor, noise_in_form, observe_noise
 from tracker.costs.noise_memory import NoiseMemory, remembered_by
+from tracker.costs.one_form import in_form_of
 from tracker.costs.polynomial.polynomial_cost import Variables
 from tracker.costs.work_account import charge, is_spent
 from tracker.formatting import listed
@@ -160,9 +161,11 @@ def derive(formula: str, variables: tuple[str, ...], shapes: Shapes) -> Derived:
     return Derived(code, "", len(graph.nodes), tuple(graph.kinks(root)))
 
 
+in_form_of.register(FormulaCost)(noise_in_form)
+
+
 @one_at_a_time.register(FormulaTable)
-@one_at_a_time.register(FormulaCost)
-def _one_at_a_time(cost: FormulaCost | FormulaTable) -> bool:
+def _one_at_a_time(cost: FormulaTable) -> bool:
     return True
 
 

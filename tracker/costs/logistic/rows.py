@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tracker.compiled import inlined, where
+from tracker.compiled import entry, inlined, pick, where
 from tracker.costs.base import (
     classes,
     correct,
@@ -53,12 +53,12 @@ class Logistic(NamedTuple):
 
 
 @inlined
-def _margin(rows: Array, labels: Array, i: int, theta: Array) -> float:
+def _margin(rows: Array, labels: Array, i: float, theta: Array) -> float:
     """Return l_i x_i'theta."""
     m = 0.0
     for d in range(theta.size):
-        m += rows[i, d] * theta[d]
-    return labels[i] * m
+        m += entry(rows, i, d) * theta[d]
+    return pick(labels, i) * m  # type: ignore[no-any-return]
 
 
 @inlined
@@ -84,27 +84,27 @@ def _prior(theta: Array, precision: float) -> float:
 
 @value.register(Logistic)
 def _value(cost: Logistic, theta: Array, z: Array) -> float:
-    m = _margin(cost.rows, cost.labels, int(z[0]), theta)
+    m = _margin(cost.rows, cost.labels, z[0], theta)
     return _prior(theta, cost.precision) + cost.horizon * _surprise(m)
 
 
 @gradient.register(Logistic)
 def _gradient(cost: Logistic, theta: Array, z: Array, out: Array) -> None:
-    rows, i = cost.rows, int(z[0])
+    rows, i = cost.rows, z[0]
     m = _margin(rows, cost.labels, i, theta)
-    pull = cost.horizon * cost.labels[i] * _doubt(m)
+    pull = cost.horizon * pick(cost.labels, i) * _doubt(m)
     for d in range(theta.size):
-        out[d] = cost.precision * theta[d] - pull * rows[i, d]
+        out[d] = cost.precision * theta[d] - pull * entry(rows, i, d)
 
 
 @hessian.register(Logistic)
 def _hessian(cost: Logistic, theta: Array, z: Array, out: Array) -> None:
-    rows, i = cost.rows, int(z[0])
+    rows, i = cost.rows, z[0]
     s = _doubt(_margin(rows, cost.labels, i, theta))
     weight = cost.horizon * s * (1.0 - s)
     for d in range(theta.size):
         for e in range(theta.size):
-            out[d, e] = weight * rows[i, d] * rows[i, e]
+            out[d, e] = weight * entry(rows, i, d) * entry(rows, i, e)
         out[d, d] += cost.precision
 
 
@@ -113,7 +113,7 @@ shows_rows(Logistic)
 
 @forecast_loss.register(Logistic)
 def _forecast_loss(cost: Logistic, theta: Array, z: Array) -> float:
-    return _surprise(_margin(cost.rows, cost.labels, int(z[0]), theta))
+    return _surprise(_margin(cost.rows, cost.labels, z[0], theta))
 
 
 @expected.register(Logistic)

@@ -17,6 +17,8 @@ from pydantic import BeforeValidator, Field, model_validator
 from tracker.costs.base import CostKeys, GradientNoise, noise_covariance
 from tracker.costs.gaussian_noise import noise_factor
 from tracker.costs.noise_memory import NoiseMemory, remembered_by
+from tracker.costs.one_form import in_form_of
+from tracker.costs.polynomial.common_terms import in_common_terms
 from tracker.costs.polynomial.monomials import PolynomialCost, PolynomialInBasis, Terms
 from tracker.costs.polynomial.products import multiplied_out
 from tracker.keys import MAX_DIMENSION, Matrix, together
@@ -107,6 +109,9 @@ def _check_basis(given: Matrix | None, dimension: int) -> None:
         raise ValueError(f"basis: {basis.shape[0]} x {basis.shape[1]}, but there are {dimension} variables")
     if not np.linalg.cond(basis) < SINGULAR:
         raise ValueError(f"basis: not invertible: its smallest singular value is {np.linalg.svd(basis)[1][-1]:g}")
+
+
+in_form_of.register(PolynomialCost)(in_common_terms)
 
 
 @lru_cache(maxsize=16)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker.compiled import inlined
+from tracker.compiled import entry, inlined, pick
 from tracker.costs.base import (
     expected,
     expected_gradient,
@@ -64,33 +64,33 @@ class AbsoluteStored(AbsoluteLoss, StoredRegression):
 
 
 @inlined
-def _residual(cost: Any, i: int, theta: Array) -> float:
+def _residual(cost: Any, i: float, theta: Array) -> float:
     """Return y_i - x_i'theta."""
-    r = cost.response[i]
+    r = pick(cost.response, i)
     for d in range(theta.size):
-        r -= cost.rows[i, d] * theta[d]
-    return r
+        r -= entry(cost.rows, i, d) * theta[d]
+    return r  # type: ignore[no-any-return]
 
 
 @value.register(StoredRegression)
 def _value(cost: StoredRegression, theta: Array, z: Array) -> float:
-    return loss(cost, _residual(cost, int(z[0]), theta)) + pull_to_zero(cost.ridge, theta)
+    return loss(cost, _residual(cost, z[0], theta)) + pull_to_zero(cost.ridge, theta)
 
 
 @gradient.register(StoredRegression)
 def _gradient(cost: StoredRegression, theta: Array, z: Array, out: Array) -> None:
-    rows, i = cost.rows, int(z[0])
+    rows, i = cost.rows, z[0]
     slope = loss_slope(cost, _residual(cost, i, theta))
     for d in range(theta.size):
-        out[d] = cost.ridge * theta[d] - slope * rows[i, d]
+        out[d] = cost.ridge * theta[d] - slope * entry(rows, i, d)
 
 
 def _hessian(cost: Any, theta: Array, z: Array, out: Array) -> None:
-    rows, i = cost.rows, int(z[0])
+    rows, i = cost.rows, z[0]
     bend = loss_curvature(cost, _residual(cost, i, theta))
     for d in range(theta.size):
         for e in range(theta.size):
-            out[d, e] = bend * rows[i, d] * rows[i, e]
+            out[d, e] = bend * entry(rows, i, d) * entry(rows, i, e)
         out[d, d] += cost.ridge
 
 
@@ -103,7 +103,7 @@ shows_rows(StoredRegression)
 
 @forecast_loss.register(StoredRegression)
 def _forecast_loss(cost: StoredRegression, theta: Array, z: Array) -> float:
-    return loss(cost, _residual(cost, int(z[0]), theta))
+    return loss(cost, _residual(cost, z[0], theta))
 
 
 @expected.register(StoredRegression)
