@@ -345,6 +345,7 @@ FOR_ANY = {
         "derivative_checks",
         "foretold",
         "gaussian_noise",
+        "one_form",
         "stored_draws",
         "work_account",
     },

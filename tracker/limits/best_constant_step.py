@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import solve_continuous_lyapunov
+from scipy.optimize import brentq
 from threadpoolctl import threadpool_limits
 
 from tracker import chain, skew
@@ -204,8 +205,6 @@ def _best(problem: SwitchedQuadratic, end: float) -> float:
     below, above = grid[rises[0]], grid[best - 1] if best > 0 else end * (1.0 - 1e-9)
     if not slope(problem, below) < 0.0 < slope(problem, above):
         raise OutOfScope(f"the error is level around epsilon = {grid[best]:.3g}, so that no step is the best")
-    from scipy.optimize import brentq  # here: a page that is refused an answer needs no solver
-
     return float(brentq(lambda e: slope(problem, e), below, above, xtol=1e-14 * grid[best], rtol=1e-12))
 
 

@@ -80,11 +80,12 @@ def theories(view: View) -> tuple[dict[str, StepTheory], dict[str, OutOfScope]]:
 
 def theory(view: View, name: str) -> StepTheory:
     """Return the exact stationary mean-square error of a sampler and its parts; ValueError where it is not known."""
-    from tracker.limits.best_constant_step import TOO_FLAT, error, split_error
-    from tracker.limits.stationary_moments import largest_step
     from tracker.limits.switched_quadratic import read_quadratic
 
     problem = read_quadratic(view.scenario, name, of="algorithm")
+    from tracker.limits.best_constant_step import TOO_FLAT, error, split_error  # here: what is refused needs no solver
+    from tracker.limits.stationary_moments import largest_step
+
     if (unknowns := problem.X * (1 + problem.n + problem.n**2)) > MOST_UNKNOWNS:
         raise ValueError(f"not computed: {unknowns} unknown moments are more than {MOST_UNKNOWNS}")
     floor, noise, lag = split_error(problem)
