@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     import tracker
     from tracker.reports.exhibit import Item
 
-PICTURES = ("landscape", "tracking-error")  # the first of these that a page has
+PICTURES = ("landscape", "who-wins", "tracking-error")  # the first of these that a page has
+OUTCOMES = {
+    "holds": ("holds", "hold"),
+    "does not hold": ("does not hold", "do not hold"),
+    "not told": ("not told",) * 2,
+}
 STYLE = """
 :root { color-scheme: light dark; --paper: #fff; --ink: #1f2328; --muted: #57606a; --rule: #d0d7de; %(light)s }
 @media (prefers-color-scheme: dark) { :root { --paper: #14171c; --ink: #e6e9ee; --muted: #9da7b3; --rule: #363d47; } }
@@ -22,7 +27,7 @@ body { margin: 0 auto; max-width: 72rem; padding: 1.5rem 1rem; background: var(-
 ul.cards { list-style: none; padding: 0; display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%%, 20rem), 1fr)); gap: 1rem; }
 .cards > li { border: 1px solid var(--rule); border-radius: 10px; padding: .8rem 1rem; overflow: hidden; }
 h2 { font-size: 1.1rem; margin: 0 0 .4rem; } .cards p { margin: .3rem 0; } .outcome { color: var(--muted); font-size: .9rem; }
-svg.chart { width: 100%%; height: 11rem; } svg.chart text { font-size: 8px !important; } a { color: inherit; }
+svg.chart { width: 100%%; height: 11rem; } svg.chart text { font-size: 9.6px !important; } a { color: inherit; }
 """
 
 
@@ -39,7 +44,7 @@ class Card(NamedTuple):
 def card(file: str, scenario: tracker.Scenario, judged: Sequence[Iterable[str]], items: Iterable[Item]) -> Card:
     """Return the card of a page; ``judged`` are the outcomes of the claims, one list for each run or point."""
     words = [word for outcomes in judged for word in outcomes]
-    told = tuple(f"{words.count(word)} {word}" for word in ("holds", "does not hold", "not told") if word in words)
+    told = tuple(f"{words.count(word)} {OUTCOMES[word][words.count(word) > 1]}" for word in OUTCOMES if word in words)
     shown = {item.key: item for item in items if isinstance(item, Exhibit)}
     picture = next((shown[key] for key in PICTURES if key in shown), None)
     return Card(file, scenario.name, scenario.claim, told, picture)
@@ -62,7 +67,10 @@ def index(cards: Sequence[Card]) -> str:
 
 def _card(one: Card) -> str:
     outcome = f"claims: {', '.join(one.outcomes)}" if one.outcomes else "no claim that a run can judge"
-    picture = inline_svg(one.picture.figure, f"{one.name}-{one.picture.key}", one.picture.alt) if one.picture else ""
+    picture = inline_svg(one.picture.figure, f"{one.name}-{one.picture.key}", one.picture.told) if one.picture else ""
+    picture = picture.replace(
+        "<svg ", '<svg preserveAspectRatio="xMidYMin slice" ', 1
+    )  # the top of a tall figure, legible
     return (
         f'<li><h2><a href="{escape(one.file)}">{escape(one.name)}</a></h2><p>{escape(one.claim)}</p>'
         f'<p class="outcome">{escape(outcome)}</p>{picture}</li>'

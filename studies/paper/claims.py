@@ -33,13 +33,38 @@ WALKS = ("algorithm-2", "wandering", "algorithm-2-fast", "wandering-fast")
 TONES = {"holds": "good", "holds only when": "warn", "not told": "plain", "does not hold": "bad"}
 
 
+class Difference(NamedTuple):
+    """What the first sampler has more than the second of a measure, trial by trial."""
+
+    left: str
+    right: str
+    measure: str
+    found: Comparison
+    primary: bool = False
+
+    @property
+    def told(self) -> bool:
+        """Whether it is shown, at the level of its kind of comparison."""
+        return outcome(self.found) != "not told" if self.primary else self.found.better or self.found.worse
+
+    @property
+    def row(self) -> tuple[str, str]:
+        """As a row of a table."""
+        return f"{label(self.left)} − {label(self.right)}: {self.measure}", str(self.found)
+
+
 class Claim(NamedTuple):
-    """What the paper says; ``mark`` is the verdict; ``short`` ends its sentence; ``evidence``: rows (what, number)."""
+    """What the paper says; ``mark`` is the verdict; ``short`` ends its sentence.
+
+    evidence : rows (what, number)
+    differences : paired differences between samplers, which are drawn
+    """
 
     claim: str
     mark: str
     short: str
-    evidence: tuple[tuple[str, str], ...]
+    evidence: tuple[tuple[str, str], ...] = ()
+    differences: tuple[Difference, ...] = ()
 
     @property
     def answer(self) -> Answer:
@@ -76,11 +101,8 @@ def _judged(claim: Claim, numbers: Numbers, one: Primary) -> Claim:
     words = {"holds": "so it is", "the reverse holds": "the reverse is so", "not told": "the trials do not tell"}[told]
     difference = f"{label(one.left)} − {label(one.right)}"
     short = f"{claim.short} At own best steps and equal cost (primary, W1): {words}, {difference} {found}."
-    return claim._replace(
-        mark=mark,
-        short=short,
-        evidence=((f"primary: {difference}: W1, own best step, equal cost", str(found)), *claim.evidence),
-    )
+    primary = Difference(one.left, one.right, "primary: W1, own best step, equal cost", found, primary=True)
+    return claim._replace(mark=mark, short=short, differences=(primary, *claim.differences))
 
 
 def _verdict(found: Sequence[Comparison]) -> str:
@@ -92,13 +114,12 @@ def _verdict(found: Sequence[Comparison]) -> str:
     return "does not hold" if any(one.worse for one in found) else "not told"
 
 
-def _differences(experiment: Experiment, names: Sequence[str], other: str, what: str, where: str = "") -> Rows:
-    """Return a row for each sampler: its difference to ``other``."""
-    measure = {"area": "area", "w1": "W1"}[what]
-    return tuple(
-        (f"{label(name)} − {label(other)}: {measure}{where}", str(against(experiment, name, other, what)))
-        for name in names
-    )
+def _differences(
+    experiment: Experiment, names: Sequence[str], other: str, what: str, where: str = ""
+) -> tuple[Difference, ...]:
+    """Return the difference of each sampler to ``other``."""
+    measure = f"{ {'area': 'area', 'w1': 'W1'}[what] }{where}"
+    return tuple(Difference(name, other, measure, against(experiment, name, other, what)) for name in names)
 
 
 def _widths(experiment: Experiment, names: Sequence[str], where: str = "") -> Rows:
@@ -131,14 +152,15 @@ def _adaptive(far: Experiment, middle: Experiment, coarse: Experiment) -> Claim:
         "epsilon is 1e-4 and S moves fast enough. At epsilon = 1e-3 Algorithms 1 and 3 gain nothing, and Algorithm 2 has the "
         "better mean and the worse law.",
         (
-            *_differences(far, ADAPTIVE, "accelerated", "area", at["far"]),
-            *_differences(far, ADAPTIVE, "accelerated", "w1", at["far"]),
             *_widths(far, ("accelerated", *ADAPTIVE), at["far"]),
-            *_differences(far, ("algorithm-1-slow", "algorithm-2-slow"), "accelerated", "area", at["far"]),
+            *_widths(coarse, ("accelerated", *ADAPTIVE), at["coarse"]),
+        ),
+        (
+            *_differences(far, (*ADAPTIVE, "algorithm-1-slow", "algorithm-2-slow"), "accelerated", "area", at["far"]),
+            *_differences(far, ADAPTIVE, "accelerated", "w1", at["far"]),
             *_differences(middle, ADAPTIVE, "accelerated", "area", at["middle"]),
             *_differences(coarse, ADAPTIVE, "accelerated", "area", at["coarse"]),
             *_differences(coarse, ADAPTIVE, "accelerated", "w1", at["coarse"]),
-            *_widths(coarse, ("accelerated", *ADAPTIVE), at["coarse"]),
         ),
     )
 
@@ -152,14 +174,11 @@ def _accelerated(many: Experiment) -> Claim:
         f"there are enough trials to see it: {many.trials} are; with the paper's {PAPERS_TRIALS}, {p_text(first.p)}."
         if all_of_them.better and not first.better
         else f"with {many.trials} trials and with the first {PAPERS_TRIALS}.",
+        (*_widths(many, ("classical", "accelerated")),),
         (
-            (f"accelerated − classical: area, {many.trials} trials", str(all_of_them)),
-            (
-                f"accelerated − classical: W1, {many.trials} trials",
-                str(against(many, "accelerated", "classical", "w1")),
-            ),
-            (f"accelerated − classical: area, first {PAPERS_TRIALS} trials", str(first)),
-            *_widths(many, ("classical", "accelerated")),
+            Difference("accelerated", "classical", f"area, {many.trials} trials", all_of_them),
+            *_differences(many, ("accelerated",), "classical", "w1", f", {many.trials} trials"),
+            Difference("accelerated", "classical", f"area, first {PAPERS_TRIALS} trials", first),
         ),
     )
 
@@ -179,12 +198,14 @@ def _learns(far: Experiment, ridge: Experiment) -> Claim:
             ("Algorithm 1, sign flipped: mean s at step 3,000", average(flipped)),
             ("Algorithm 1, step × 10: error at step 1,000", average(fast)),
             ("sign flipped, step × 10: error at step 1,000", average(up)),
-            ("difference of these errors", str(compare(fast, up))),
+            *_widths(ridge, from_ridge, ", from the ridge"),
+        ),
+        (
+            Difference("algorithm-1-fast", "ascent-fast", "error at step 1,000", compare(fast, up)),
             *_differences(far, ("algorithm-1",), "ascent", "w1", " at the end"),
             *_differences(far, ("algorithm-1-fast",), "ascent-fast", "w1", " at the end"),
             *_differences(ridge, from_ridge, "accelerated", "area", ", from the ridge"),
             *_differences(ridge, from_ridge, "accelerated", "w1", ", from the ridge"),
-            *_widths(ridge, from_ridge, ", from the ridge"),
         ),
     )
 
@@ -198,9 +219,11 @@ def _constant(far: Experiment) -> Claim:
         (
             ("fixed s = 4: area", average(far["fixed-4"].area)),
             ("fixed s = 4: W1", average(far["fixed-4"].w1)),
+            *_widths(far, ("fixed-4",)),
+        ),
+        (
             *_differences(far, ADAPTIVE, "fixed-4", "area"),
             *_differences(far, ADAPTIVE, "fixed-4", "w1"),
-            *_widths(far, ("fixed-4",)),
         ),
     )
 
@@ -212,13 +235,13 @@ def _ten_order(ten: Experiment) -> Claim:
         _verdict([first, second]),
         f"W1 after 1e6 steps: classical {average(ten['classical'].w1)}, accelerated {average(ten['accelerated'].w1)}, "
         f"Algorithm 2 {average(ten['algorithm-2'].w1)}.",
+        (*_widths(ten, ("classical", "accelerated", "algorithm-2", "algorithm-3")),),
         (
             *_differences(ten, ("accelerated",), "classical", "w1"),
             *_differences(ten, ("algorithm-2",), "accelerated", "w1"),
             *_differences(ten, ("accelerated",), "classical", "area"),
             *_differences(ten, ("algorithm-2",), "accelerated", "area"),
             *_differences(ten, ("algorithm-3",), "accelerated", "w1", f", {len(ten['algorithm-3'].w1)} trials"),
-            *_widths(ten, ("classical", "accelerated", "algorithm-2", "algorithm-3")),
         ),
     )
 
@@ -235,13 +258,15 @@ def _ten_algorithm_1(ten: Experiment) -> Claim:
         else "with bounds of ±1; and with ±5 its derivative process explodes.",
         (
             ("Algorithm 1: trials that stayed finite", f"{ten.trials - ten['algorithm-1'].diverged} of {ten.trials}"),
-            *_differences(ten, names, "accelerated", "area"),
-            *_differences(ten, names, "accelerated", "w1"),
             *_widths(ten, names),
             (
                 "Algorithm 1, bounds ±5: resets of D",
                 f"{wide.resets} in {len(wide.area)} trials, {wide.diverged} trials lost",
             ),
+        ),
+        (
+            *_differences(ten, names, "accelerated", "area"),
+            *_differences(ten, names, "accelerated", "w1"),
         ),
     )
 
@@ -255,11 +280,13 @@ def _ten_wandering(ten: Experiment) -> Claim:
         _verdict([same, fast]),
         "an S that wanders at random, as quickly, is not shown to do worse.",
         (
+            *_widths(ten, WALKS),
+            *sizes,
+        ),
+        (
             *_differences(ten, ("algorithm-2",), "wandering", "w1"),
             *_differences(ten, ("algorithm-2-fast",), "wandering-fast", "w1"),
             *_differences(ten, ("wandering", "wandering-fast"), "accelerated", "w1"),
-            *_widths(ten, WALKS),
-            *sizes,
         ),
     )
 

@@ -163,7 +163,9 @@ def example_2(numbers: Numbers) -> Section:
     wander = against(ten, "algorithm-2", "wandering", "w1")
     moving = [name for name in ("algorithm-1", "algorithm-1-slow", "algorithm-2", "algorithm-2-fast", "wandering", "wandering-fast")
               if name in ten.samplers]  # fmt: skip
-    spreads = [name for name in figures.LOOKS if name in ten.samplers]
+    spreads = [
+        name for name in figures.LOOKS if name in ten.samplers and name != "algorithm-1-wide"
+    ]  # of which S explodes
     items: list[Item] = [
         Exhibit(
             "means-2",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracker.metrics.averages import mean_interval, over_trials
-from tracker.reports.figure_style import COLOURS, INK, LINES, MUTED, WIDTH, Look, figure, legend, log_axis
+from tracker.reports.figure_style import COLOURS, INK, MUTED, PAPER, WIDTH, figure, legend, log_axis, looks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from studies.paper.claims import Difference
     from studies.paper.numbers import Experiment, Measured
     from tracker.array_types import Array
 
@@ -39,23 +40,23 @@ LABELS = {
     "wandering": "wandering S",
     "wandering-fast": "wandering S, step × 10",
 }
-# a sampler looks the same in all figures of this page; controls have dashes
-LOOKS = {
-    "classical": Look(MUTED, "-", "o"),
-    "accelerated": Look(COLOURS[0], "-", "s"),
-    "algorithm-1": Look(COLOURS[1], "-", "^"),
-    "algorithm-1-slow": Look(COLOURS[1], LINES[2], "<"),
-    "algorithm-1-fast": Look(COLOURS[1], LINES[1], "^"),
-    "algorithm-2": Look(COLOURS[2], "-", "D"),
-    "algorithm-2-fast": Look(COLOURS[2], LINES[1], "D"),
-    "algorithm-3": Look(COLOURS[3], "-", "v"),
-    "fixed-2": Look(COLOURS[5], LINES[2], "P"),
-    "fixed-4": Look(COLOURS[5], LINES[1], "P"),
-    "ascent": Look(COLOURS[4], LINES[3], "X"),
-    "ascent-fast": Look(COLOURS[4], LINES[1], "X"),
-    "wandering": Look(INK, LINES[2], "*"),
-    "wandering-fast": Look(INK, LINES[1], "*"),
+KINDS = {  # of a name, up to its first dash and a digit: kinds have one colour on all pages
+    "classical": "langevin",
+    "accelerated": "accelerated",
+    "fixed": "accelerated",
+    "algorithm-1": "hessian",
+    "ascent": "hessian",
+    "algorithm-2": "spsa",
+    "algorithm-3": "two-timescale-spsa",
+    "wandering": "wandering",
 }
+# a sampler looks the same in all figures of this page
+LOOKS = looks(tuple(LABELS), {name: kind for name in LABELS for begin, kind in KINDS.items() if name.startswith(begin)})
+
+
+def short_label(name: str) -> str:
+    """Return a name that has room at an axis."""
+    return label(name).replace("Algorithm ", "Alg. ").replace("wandering S", "wander")
 
 
 def label(name: str) -> str:
@@ -136,11 +137,37 @@ def intervals(
             axes.errorbar(mean, row, xerr=reach, fmt=LOOKS[name].marker, color=LOOKS[name].color, capsize=2.5)
         if reference is not None:
             axes.axvline(reference, color=INK, linewidth=0.9, linestyle=(0, (6, 3)))
-        axes.set_yticks(range(len(names)), [label(name) for name in names])
+        axes.set_yticks(range(len(names)), [short_label(name) for name in names])
         axes.invert_yaxis()
         axes.set_title(title)
         if log:
             log_axis(axes)
+    return drawn
+
+
+def differences(found: Sequence[Difference]) -> Figure:
+    """Draw paired differences, a panel for each measure and sampler that others are compared with; hollow: not shown."""
+    groups: dict[tuple[str, str], list[Difference]] = {}
+    for one in found:
+        groups.setdefault((one.measure, one.right), []).append(one)
+    with figure(WIDTH, 0.35 + sum(0.55 + 0.2 * len(rows) for rows in groups.values())) as drawn:
+        ratios = [0.55 + 0.2 * len(rows) for rows in groups.values()]
+        panels = np.atleast_1d(drawn.subplots(len(groups), 1, height_ratios=ratios))
+        for axes, ((measure, right), rows) in zip(panels, groups.items(), strict=True):
+            axes.axvline(0.0, color=MUTED, linewidth=1.0)
+            for n, one in enumerate(rows):
+                look = LOOKS[one.left]
+                axes.plot([one.found.low, one.found.high], [n, n], color=look.color, linewidth=2.0)
+                face = look.color if one.told else PAPER
+                axes.plot([one.found.estimate], [n], look.marker, color=look.color, markerfacecolor=face)
+            reach = 1.1 * max(abs(end) for one in rows for end in (one.found.low, one.found.high))
+            axes.set_xlim(-reach, reach)
+            axes.set_ylim(len(rows) - 0.5, -0.5)
+            axes.set_yticks(range(len(rows)), [short_label(one.left) for one in rows])
+            axes.grid(visible=False, axis="y")
+            axes.locator_params(axis="x", nbins=5)
+            axes.set_title(f"{measure}, minus {short_label(right)}")
+        panels[-1].set_xlabel("difference; left of 0 it has less")
     return drawn
 
 

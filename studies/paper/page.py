@@ -22,6 +22,7 @@ from tracker.reports.figure_files import write_figure
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from studies.paper.claims import Claim
     from studies.paper.numbers import Check, Numbers
     from tracker import Scenario
     from tracker.array_types import Array
@@ -66,14 +67,27 @@ def sections_of(numbers: Numbers, grid: tuple[Array, Array, Array]) -> tuple[Sec
 
 
 def _claims(numbers: Numbers) -> Section:
-    tables = (
-        Shown(
-            f"{claim.claim}: {claim.mark} {claim.short}",
-            Table(("what", "mean, or difference [95 %], p"), claim.evidence),
-        )
-        for claim in claims(numbers)
+    items = tuple(_claim(n, claim) for n, claim in enumerate(claims(numbers), 1))
+    return Section("Claim by claim, with the numbers", (), items)
+
+
+def _claim(n: int, claim: Claim) -> Exhibit | Shown:
+    """A claim with its differences as a forest plot, and all numbers in the fold; without differences a table."""
+    rows = (*(one.row for one in claim.differences), *claim.evidence)
+    table = Table(("what", "mean, or difference [95 %], p"), rows)
+    said = f"{claim.mark} {claim.short}"
+    if not claim.differences:
+        return Shown(f"{claim.claim}: {said}", table)
+    alt = f"{len(claim.differences)} paired differences with their intervals; left of 0 the first sampler has less."
+    return Exhibit(
+        f"claim-{n}",
+        claim.claim,
+        said[:1].upper() + said[1:],
+        alt,
+        figures.differences(claim.differences),
+        table,
+        "Differences over paired trials with 95 % intervals; hollow: not shown at the level of its kind of comparison.",
     )
-    return Section("Claim by claim, with the numbers", (), tuple(tables))
 
 
 def density_grid(scenario: Scenario) -> tuple[Array, Array, Array]:
