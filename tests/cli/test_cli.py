@@ -103,6 +103,36 @@ def test_list_names_every_scenario_cost_and_sampler() -> None:
     assert all(facts["samplers"].values())
 
 
+def test_a_list_is_short_on_a_narrow_terminal_and_cuts_no_claim(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    from tracker.cli import list as command
+    from tracker.cli.printing import _Console
+
+    monkeypatch.setattr(command, "console", lambda: _Console(width=80, highlight=False))
+    command.list_(str(SCENARIOS))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) < 100
+    assert max(map(len, lines)) <= 80
+    text = " ".join(" ".join(lines).split())
+    claims = [s["claim"] for s in json.loads(invoke("list", str(SCENARIOS), "--json").stdout)["scenarios"]]
+    for claim in claims:
+        assert claim.split()[-1] in text
+    monkeypatch.undo()
+    wide = " ".join(invoke("list", str(SCENARIOS)).stdout.split())
+    assert all(" ".join(claim.split()) in wide for claim in claims)
+
+
+def test_list_tells_what_samplers_and_costs_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From any folder."""
+    monkeypatch.chdir(tmp_path)
+    facts = json.loads(invoke("list", "--json").stdout)
+    for kind, name in (("samplers", "wandering"), ("costs", "polynomial")):
+        text = invoke("list", kind).stdout
+        assert all(facts[kind][one] in text for one in facts[kind])
+        assert json.loads(invoke("list", kind, "--json").stdout) == facts[kind]
+        assert facts[kind][name] not in invoke("list").stdout  # there by its name alone
+    assert invoke("list", "nowhere").exit_code == 2
+
+
 def test_list_shows_a_broken_file_as_invalid(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text("name = 3")
     facts = json.loads(invoke("list", str(tmp_path), "--json").stdout)
@@ -507,6 +537,18 @@ def test_progress_of_a_resumed_run_counts_only_what_is_new(capsys: Any) -> None:
         show(100.0, 100.0, "running")
     lines = capsys.readouterr().err.splitlines()
     assert lines[:2] == ["compiling", " 50 %  50 of 100 steps"]
+    assert "steps/s" in lines[2]
+
+
+def test_lines_of_progress_count_trials_and_keep_the_phase(capsys: Any) -> None:
+    """The count of trials is no new phase: the speed is that since the first steps."""
+    with reporter(quiet=False) as show:
+        show(0.0, 60.0, "running, 0 of 6 trials")
+        show(10.0, 60.0, "running, 1 of 6 trials")
+        show(30.0, 60.0, "running, 3 of 6 trials")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "running, 0 of 6 trials"
+    assert lines[2].startswith(" 50 %  30 of 60 steps, 3 of 6 trials, ")
     assert "steps/s" in lines[2]
 
 

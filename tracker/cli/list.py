@@ -15,11 +15,16 @@ from tracker.cli.printing import console, print_json, table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+WIDE = 120  # characters of a terminal that has room for sizes
+
 
 def list_(
-    folder: Annotated[
-        Path | None,
-        typer.Argument(help="Where scenario files are; else scenarios/ here, and those that came with the program."),
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[samplers|costs|DIR]",
+            help="What each is, or a folder of scenario files; else scenarios/ here, and those that came with the program.",
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -29,25 +34,41 @@ def list_(
 
         tracker list
 
+        tracker list samplers
+
         tracker list ../other/scenarios --json
     """
     from tracker.costs import COSTS
     from tracker.samplers import SAMPLERS
 
+    kinds = {"costs": _families(COSTS), "samplers": _families(SAMPLERS)}
+    if what in kinds:
+        if json:
+            print_json(kinds[what])
+        else:
+            console().print(table((what, ""), list(kinds[what].items()), left=2))
+        return
+    folder = Path(what) if what is not None else None
     if folder is not None and not folder.is_dir():
         raise Refused(USAGE, f"{folder}: no such folder; give one, as in: tracker list path/to/scenarios")
     found = {one: [_described(path) for path in sorted(one.glob("*.toml"))] for one in _folders(folder)}
     scenarios = [scenario for described in found.values() for scenario in described]
-    facts = {"scenarios": scenarios, "costs": _families(COSTS), "samplers": _families(SAMPLERS)}
+    facts = {"scenarios": scenarios, **kinds}
     if json:
         print_json(facts)
         return
     screen = console()
+    wide = screen.width >= WIDE
     for one, described in found.items():
-        rows = [(s["file"], s["size"], s["claim"]) for s in described]
-        screen.print(table((f"scenarios in {one}", "size", "claim"), rows, left=3))
-    screen.print(table(("costs", ""), list(_families(COSTS).items()), left=2))
-    screen.print(table(("samplers", ""), list(_families(SAMPLERS).items()), left=2))
+        rows: list[tuple[str, ...]] = [(s["file"], s["size"], s["claim"]) for s in described]
+        if not wide:
+            rows = [
+                (s["file"], s["claim"] if s["name"] is not None else f"{s['size']}: {s['claim']}") for s in described
+            ]
+        screen.print(Text(f"scenarios in {one}"))
+        screen.print(table(("file", *(["size"] if wide else []), "claim"), rows, left=3))
+    for kind, families in kinds.items():
+        screen.print(Text(f"{kind} (tracker list {kind}): {', '.join(families)}"))
     if not scenarios:
         screen.print(Text("no scenario here; tracker new NAME writes one"))
 

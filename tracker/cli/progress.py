@@ -32,13 +32,14 @@ def reporter(*, quiet: bool) -> Iterator[Progress]:
 @contextmanager
 def _bar() -> Iterator[Progress]:
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
         TextColumn("{task.fields[pace]}", markup=False),
+        TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None, pace="")
@@ -47,13 +48,15 @@ def _bar() -> Iterator[Progress]:
         def show(done: float, total: float, note: str) -> None:
             raise_if_asked()
             speed.look(done, note)
-            bar.update(task, completed=done, total=total, description=note, pace=", ".join(speed.pace(done, total)))
+            pace = ", ".join(speed.pace(done, total))
+            # a stage that counts nothing moves to and fro, and says for how long
+            bar.update(task, completed=done, total=total if done > 0 else None, description=note, pace=pace)
 
         yield show
 
 
 class Speed:
-    """Steps per second in the present phase, which its note names: neither compiling nor what was kept is stepping.
+    """Steps per second in the present phase, which its note names up to a comma: neither compiling nor what was kept is stepping.
 
     A resumed run first replays its chain. So the clock starts with the first steps, unless there are no more than those.
     """
@@ -62,8 +65,9 @@ class Speed:
         self._phase = ""
         self._marks = [(time.monotonic(), 0.0)]  # when a phase began, and when its first steps were told; steps done
 
-    def look(self, done: float, phase: str) -> None:
+    def look(self, done: float, note: str) -> None:
         """Notice where a phase begins, and its first steps."""
+        phase = note.partition(", ")[0]
         if phase != self._phase:
             self._phase, self._marks = phase, [(time.monotonic(), done)]
         elif len(self._marks) == 1 and done > self._marks[0][1]:
@@ -95,7 +99,8 @@ def _lines() -> Progress:
         tenths = int(10 * done / total) if total > 0 else 0
         if tenths > told:
             told = tenths
-            say(", ".join([f"{10 * tenths:3d} %  {rate(done)} of {rate(total)} steps", *speed.pace(done, total)]))
+            parts = [f"{10 * tenths:3d} %  {rate(done)} of {rate(total)} steps", note.partition(", ")[2]]
+            say(", ".join([*filter(None, parts), *speed.pace(done, total)]))
         elif note and note != last_note and done == 0:
             say(note)
         last_note = note

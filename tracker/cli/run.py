@@ -196,12 +196,7 @@ def write_page(result: Run | Sweep, folder: Path, options: RunOptions) -> None:
         return
     from tracker.cli.report import PAGE, solve_theory
 
-    again = [
-        "tracker",
-        "report",
-        str(folder),
-        *options.code_words,
-    ]
+    again = ["tracker", "report", str(folder), *options.code_words]
     with drawn_from(folder, "the page", shlex.join(again)):
         solve_theory(result, quiet=options.quiet)
         if not options.quiet:

@@ -11,7 +11,7 @@ import typer
 from tracker.cli.directory_errors import read_from
 from tracker.cli.error_messages import EXISTS, Refused
 from tracker.cli.options import Json
-from tracker.cli.printing import duration, print_json, rate
+from tracker.cli.printing import duration, number, print_json, rate
 from tracker.formatting import counted
 from tracker.printable import printable
 
@@ -61,11 +61,33 @@ def status(
     if json:
         print_json(_plain(found))
     else:
-        for line in _lines(found):
+        for line in (*_lines(found), *_best_so_far(folder, found)):
             print(printable(line))
     if found.state == "complete" and found.unusable:
         again = found.resume or "tracker run FILE --replace"
         raise Refused(EXISTS, f"{folder}: damaged: {_some(found.unusable)}; {again} computes it again")
+
+
+def _best_so_far(folder: Path, status: Status | SweepStatus) -> Iterator[str]:
+    """Give the best sampler over the finished trials of a run that is not complete; a sweep has many of them."""
+    if status.state == "complete" or not getattr(status, "trials_done", 0):
+        return
+    from tracker.runs.run_errors import CorruptRun
+    from tracker.runs.so_far import FinishedShards
+    from tracker.samplers.baselines import BASELINES
+    from tracker.scenario import ScenarioError
+
+    seen = FinishedShards(folder)
+    try:
+        seen.look()
+    except (OSError, CorruptRun, ScenarioError, ValueError):  # of somebody's own kinds, which status does not load
+        return
+    rows = [row for row in seen.rows() if row.sampler not in BASELINES and row.trials]
+    if rows:
+        best = min(rows, key=lambda row: row.mean)
+        ends = f" ({number(best.low)} to {number(best.high)})" if best.low == best.low else ""
+        over = counted(best.trials, "trial")
+        yield f"smallest {seen.title} so far: {best.sampler}, {number(best.mean)}{ends} over {over}; tracker watch shows all"
 
 
 def _plain(value: object) -> object:

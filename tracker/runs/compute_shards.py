@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
+from tracker.formatting import counted
 from tracker.runs.checkpoints import steps_held
 from tracker.runs.executors import executor_of
 from tracker.runs.kept_engine import KeptEngine
@@ -49,6 +50,9 @@ def compute(
     base = per_trial * sum(len(shards[index]) for index in kept) + sum(task.held for task in tasks)
     began, start, told, new = time.time(), base, 0.0, 0.0
 
+    def note() -> str:
+        return f"running, {sum(len(shards[index]) for index in kept)} of {counted(len(trials_of(manifest)), 'trial')}"
+
     def commit(task: Task, shard: Stored) -> None:
         nonlocal new
         if directory is not None:
@@ -61,12 +65,12 @@ def compute(
         done = base + new + under_way
         if start == base < done:  # a resumed shard first replays the chain, without computing
             began, start = time.time(), done
-        how.progress(done, total, "running")
+        how.progress(done, total, note())
         if directory is not None and time.time() - max(began, told) > SECONDS_BETWEEN_SIGNS_OF_LIFE:
             told = time.time()
             directory.tell_progress(done, start, total, began)
 
-    how.progress(base, total, "running")
+    how.progress(base, total, note())
     if not tasks:
         return []
     # BLAS on one thread: trials are what runs in parallel, and sums must not depend on the number of threads

@@ -12,6 +12,7 @@ import numpy as np
 from tracker.engine.arrays import rows_of
 from tracker.engine.compiling import cores
 from tracker.engine.simulate import compile_kernels, most_trials, prepare
+from tracker.formatting import counted
 from tracker.runs import atomic_files
 from tracker.runs.added_trials import earlier_of, shards_taken_over
 from tracker.runs.compute_shards import Execution, compute
@@ -221,7 +222,7 @@ def _ready(scenario: Scenario, how: Execution, world: World | None = None) -> Pr
         refuse_if_silent(how.engine, scenario.packages)  # before anything is prepared or written
     if how.checks:
         check_at_start(scenario)
-    how.progress(0.0, 1.0, "finding the minimisers")
+    how.progress(0.0, 1.0, f"finding the minimisers of {counted(len(scenario.modes), 'mode')}")
     problem = prepare(scenario, *(world or ()))
     if how.checks:
         check_at_minimisers(scenario, problem.modes)
