@@ -17,6 +17,7 @@ import tracker
 from tracker.cli.list import first_comment
 from tracker.runs.forecast import refusals
 from tracker.scenario import build_modes, warnings
+from tracker.scenario.data_files import notes_on_rows
 
 FILES = sorted(SCENARIOS.glob("*.toml"))
 # a chain, noise of one range and one minimiser in each mode
@@ -83,3 +84,18 @@ def test_a_scenario_with_data_runs_from_any_folder(tmp_path: Path) -> None:
         assert tracker.load(os.path.relpath(SCENARIOS / "logistic_stream.toml")).files.keys() == {"breast_cancer.csv"}
     finally:
         os.chdir(before)
+
+
+def test_rows_that_do_not_come_in_the_order_of_their_column_are_told() -> None:
+    """The modes follow the column; the rows do only where they are asked to. Who says how rows come needs no telling."""
+    text = (SCENARIOS / "rain_seasons.toml").read_text()
+    read = lambda text: notes_on_rows(tracker.parse(text, folder=SCENARIOS))  # noqa: E731
+    assert read(text) == []
+    (note,) = read(text.replace('rows = "random"\n', ""))
+    assert 'in the mode that "season" names in row k, and learns from a row of that mode drawn at random' in note
+    assert 'rows = "in-order"' in note
+    assert read(text.replace('rows = "random"', 'rows = "in-order"')) == []
+    short = tracker.parse(text.replace('rows = "random"\n', ""), folder=SCENARIOS).replace(
+        trials=2, steps=20, burn_in=0
+    )
+    assert note in interpreted(short).summary["notes"]  # which its page shows on top

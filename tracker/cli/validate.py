@@ -61,14 +61,15 @@ def _validate(scenario: Scenario, limits: ResourceLimits, json: bool) -> None:
     from tracker.runs.forecast import refusals, seconds_to_compile
     from tracker.scenario import stability_limits, warnings
     from tracker.scenario.builders import build_modes
+    from tracker.scenario.data_files import notes_on_rows
     from tracker.scenario.own_checks import check_at_minimisers, check_at_start
 
     check_at_start(scenario)
     modes = build_modes(scenario)
     check_at_minimisers(scenario, modes)
-    notes = absent_baselines(scenario, modes)
     stable = stability_limits(scenario, modes)
     cautions = warnings(scenario, modes, stable)
+    notes = (*absent_baselines(scenario, modes), *notes_on_rows(scenario))
     facts = {**findings(scenario, modes, stable), "notes": list(notes)}
     refused = refusals(scenario, limits)
     if scenario.sweep:

@@ -24,6 +24,7 @@ from tracker.runs.netcdf import array_hash
 from tracker.runs.stability_of_steps import steps_over_limits
 from tracker.runs.state_means import state_means
 from tracker.scenario import classifies, regimes
+from tracker.scenario.data_files import notes_on_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,7 +73,7 @@ def summarise(problem: Problem, arrays: Arrays, seconds: Array, part: Part | Non
         "claims": summarise_claims(problem, run),
         "cost_every": problem.layout.cost_every,
         "ladder": summarise_ladder(problem, samplers),
-        "notes": [*problem.notes.values(), *_why_no_distance(problem)],
+        "notes": [*problem.notes.values(), *_why_no_distance(problem), *notes_on_rows(scenario)],
         "format": FORMAT,
         "hash": array_hash(arrays),
     }

@@ -6,6 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from tracker.costs.csv_rows import DataFile, read_data
+from tracker.formatting import few
 from tracker.scenario.registry import families_with
 
 if TYPE_CHECKING:
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tracker.costs.base import CostKeys
+    from tracker.scenario.model import Scenario
     from tracker.scenario.registry import Plugin
+
+DRAWN = "random"  # rows of a file, where nothing else is said
 
 
 def read_data_files(data: Mapping[str, Any], folder: Path, plugins: Sequence[Plugin] = ()) -> dict[str, Any]:
@@ -32,6 +36,21 @@ def regime_column(data: Mapping[str, Any]) -> str | None:
     schedule = data.get("schedule")
     column = schedule.get("from") if isinstance(schedule, dict) else getattr(schedule, "from_", None)
     return column if isinstance(column, str) else None
+
+
+def notes_on_rows(scenario: Scenario) -> list[str]:
+    """Return what surprises whoever follows a column: the modes come in its order, and the rows do not, unless they are asked to."""
+    column = regime_column({"schedule": scenario.schedule})
+    drawn = [
+        mode.name
+        for mode in scenario.modes
+        if getattr(mode, "rows", None) == DRAWN and "rows" not in mode.model_fields_set
+    ]
+    if column is None or not drawn:
+        return []
+    which = few(drawn, "mode", len(scenario.modes))
+    text = f'step k is in the mode that "{column}" names in row k, and learns from a row of that mode drawn at random, as rows is not given'
+    return [f'{text} ({which}); rows = "in-order" learns from row k itself']
 
 
 def _with_files(
