@@ -277,11 +277,11 @@ def test_temperature_is_spoken_of_where_the_best_sampler_has_none_of_its_own() -
     }
     plain = {"name": "plain", "kind": "langevin", "epsilon": 0.2, "beta": 2.0}
     quiet = {"chain": {"alpha": 1e-3, "Q": [[-1.0, 1.0], [1.0, -1.0]]}, "steps": 1500, "trials": 2}
-    caption = known_share.exhibit(View(interpreted(bowls(samplers=[plain, mean], **quiet)))).caption
-    assert "The least mean square error is that of mean" in caption
-    assert "samplers at a finite beta are to be compared with them from the red mark on" in caption
+    found = known_share.exhibit(View(interpreted(bowls(samplers=[plain, mean], **quiet))))
+    assert "The least mean square error is that of mean" in found.caption
+    assert "samplers at a finite beta are to be compared with them from the red mark on" in found.method
     cold = [{**one, "beta": "inf"} for one in (plain, mean)]
-    assert "finite beta" not in known_share.exhibit(View(interpreted(bowls(samplers=cold, **quiet)))).caption  # control
+    assert "finite beta" not in known_share.exhibit(View(interpreted(bowls(samplers=cold, **quiet)))).method  # control
 
 
 def test_an_error_without_an_expansion_is_exact_all_the_same() -> None:

@@ -11,6 +11,7 @@ import tracker
 from tracker.metrics.averages import FEWEST_TRIALS
 from tracker.metrics.table import METRICS
 from tracker.reports import run_page
+from tracker.reports.what_was_asked import asked_at_points, head_of_page
 from tracker.scenario import ScenarioError
 
 CLAIM = "the <b>small</b> step tracks better"
@@ -125,3 +126,15 @@ def test_shipped_scenarios_say_what_they_claim() -> None:
     assert (first.left, first.relation, first.right) == ("recovery.accelerated", "<", "recovery.classical")
     assert last.text.startswith("Fairer:")
     assert METRICS.keys() >= {str(c.left).partition(".")[0] for s in loaded.values() for c in s.claims}
+
+
+def test_a_claim_that_nothing_judges_is_marked_so() -> None:
+    alone = bowls(claim="It follows.")
+    assert [(one.word, one.text) for one in head_of_page(alone, []).outcomes] == [
+        ("not judged", "the scenario has no [[claims]]")
+    ]
+    assert [one.word for one in asked_at_points(alone, [[], []]).outcomes] == ["not judged"]
+    judged = claiming({}, claim="It follows.")
+    (outcome,) = head_of_page(judged, [{"outcome": "holds", "estimate": None, "low": None, "high": None}]).outcomes
+    assert outcome.word == "holds"
+    assert head_of_page(bowls(), []).outcomes == ()  # no claim, no mark

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from tracker.metrics.paired import Paired, difference
 from tracker.reports.fail_conditions import failures, parse_condition
 from tracker.reports.run_view import View
 from tracker.reports.run_vs_run import Change, NotPaired, _exhibit, compare
+from tracker.reports.what_differs import _for_all, comparison_box, differences
 from tracker.runs import Run
 
 TEXT = (SCENARIOS / "example_a.toml").read_text()
@@ -83,6 +86,9 @@ def test_conditions_decide_the_exit_code(folders: dict[str, Path], tmp_path: Pat
     page = (tmp_path / "page.html").read_text()
     assert page.count("<svg") == 1
     assert "large against small" in page
+    levels = [int(level) for level in re.findall(r"<h(\d)", page)]
+    assert levels[0] == 1
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels)), levels  # no level is left out
 
 
 def test_paired_differences_are_printed_and_drawn(folders: dict[str, Path], tmp_path: Path) -> None:
@@ -259,3 +265,50 @@ def test_each_reason_for_an_unknown_ratio_is_its_own(folders: dict[str, Path]) -
 def test_a_folder_without_a_run_is_exit_code_7(folders: dict[str, Path], tmp_path: Path) -> None:
     assert invoke(folders["small"], tmp_path).exit_code == 7
     assert CliRunner().invoke(app, ["report", str(tmp_path)]).exit_code == 7
+
+
+def test_what_all_samplers_share_is_one_line_and_the_box_judges(folders: dict[str, Path]) -> None:
+    """A larger step tracks better here; the key is one for all samplers, or that of one."""
+    first, second = (tracker.open_run(folders[name]) for name in ("small", "large"))
+    assert differences(first, second) == [
+        "samplers.skewed.epsilon: 0.015625 → 0.1"
+    ]  # control: one sampler, by its name
+    changes = {"samplers.a.beta": "1 → 2", "samplers.b.beta": "1 → 2", "samplers.a.skew": "0 → 1", "steps": "1 → 2"}
+    keys = ["samplers.a.beta", "samplers.b.beta", "samplers.a.skew", "samplers.b.skew", "steps"]
+    assert list(_for_all(changes, keys)) == ["samplers.*.beta", "samplers.a.skew", "steps"]
+    asked, better = comparison_box(first, second, compare(first, second)).answers
+    assert asked.answer == "samplers.skewed.epsilon: 0.015625 → 0.1"
+    assert (better.mark, better.tone) == ("better", "good")
+    assert (comparison_box(first, first, compare(first, first)).answers[1].mark) == "not told"
+    worse = comparison_box(second, first, compare(second, first)).answers[1]
+    assert (worse.mark, worse.tone) == ("worse", "bad")
+    assert "second run worse for skewed" in worse.answer
+
+
+def test_the_second_run_is_better_in_so_many_trials(folders: dict[str, Path]) -> None:
+    """Of an error the smaller number counts, of a share the larger; alike is not better."""
+    first, second = (tracker.open_run(folders[name]) for name in ("small", "large"))
+    found = {(c.sampler, c.quantity): c for c in compare(first, second)}
+    one, two = (r.arrays["by_mode"][:, 0].sum(axis=1) for r in (first, second))
+    error, inside = ((two[:, n] / two[:, 0], one[:, n] / one[:, 0]) for n in (1, 3))
+    assert found["skewed", "tracking_error"].difference.wins == int((error[0] < error[1]).sum())
+    assert found["skewed", "inside_target"].difference.wins == int((inside[0] > inside[1]).sum())
+    assert {change.difference.wins for change in compare(first, first)} == {0}
+
+
+def test_a_comparison_is_a_table_at_80_columns(
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    """What differs and the summary first; columns are dropped, no row becomes a block of lines."""
+    from tracker.cli import compare as command
+    from tracker.cli.printing import _Console
+
+    monkeypatch.setattr(command, "console", lambda: _Console(width=80, highlight=False))
+    command.compare(folders["small"], folders["large"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "differs: samplers.skewed.epsilon: 0.015625 → 0.1"
+    assert lines[1].startswith("tracking error: second run better for skewed")
+    head = next(line for line in lines if "quantity" in line)
+    assert "ratio [95 %]" in head
+    assert all(len(line) <= 80 for line in lines)
+    assert not any(line.startswith("  quantity:") for line in lines)

@@ -58,9 +58,9 @@ async function look(frame, name, width) {
     picture.src = address;
     try { await picture.decode(); } catch { broken += 1; }
   }
+  for (const fold of page.querySelectorAll("details")) fold.open = true;
   const charts = [...page.querySelectorAll("svg.chart")];
   const empty = charts.filter(c => c.getBoundingClientRect().width < 100 || c.querySelectorAll("path, use").length < 5).length;
-  for (const fold of page.querySelectorAll("details")) fold.open = true;
   found.push({name, width, scroll: root.scrollWidth, charts: charts.length, empty, broken, scripts: page.scripts.length,
               barriers: name.startsWith("%s") && axe ? await barriers(frame.contentWindow) : []});
 }

@@ -295,9 +295,9 @@ def test_of_many_samplers_three_are_coloured_after_a_switch() -> None:
     coloured = {str(line.get_label()) for line in axes.lines if not str(line.get_label()).startswith("_")}
     assert coloured & set(many.samplers) == set(best_reference_worst(many))
     assert len(axes.lines) == len(many.names)  # the others are there, in grey
-    assert "In colour the best sampler" in shown.caption
+    assert "In colour the best sampler" in shown.method  # type: ignore[union-attr]
     told = switches.exhibit(few)
-    assert "In colour" not in told.caption
+    assert "In colour" not in told.method  # type: ignore[union-attr]
     assert len({str(line.get_label()) for line in told.figure.axes[0].lines} & set(few.samplers)) == 8
 
 

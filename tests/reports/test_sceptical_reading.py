@@ -251,7 +251,7 @@ def test_standing_still_is_told_beside_a_least_error_above_it(switching: View) -
 def test_a_ring_in_a_section_is_said_to_be_one() -> None:
     short = ["trials=5", "steps=60", "record_every=6", "chain.alpha=0.02"]
     view = View(interpreted(tracker.load(SCENARIOS / "logistic_stream.toml", short)))
-    assert "can be far from the target in the others" in landscape.exhibit(view).caption  # type: ignore[union-attr]
+    assert "can be far from the target in the others" in landscape.exhibit(view).method  # type: ignore[union-attr]
 
 
 # --- sweeps

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from interpreting import interpreted
 from test_sweep_page import SKEWED, answer, swept
+from worlds import SCENARIOS
 
 import tracker
 from tracker import limits, skew
@@ -18,6 +19,7 @@ from tracker.cli.summary_printing import print_summary
 from tracker.reports import own_best_step, run_vs_run, tuning
 from tracker.reports.exhibit import Exhibit, Omitted, Shown
 from tracker.reports.exhibits import diagnostics
+from tracker.reports.own_best_step import with_own_steps
 from tracker.reports.run_page import overview, sections
 from tracker.reports.run_view import View
 from tracker.reports.step_notes import at_steps, evaluations, per_gradient
@@ -136,6 +138,23 @@ def test_an_error_per_gradient_is_that_of_another_alpha() -> None:
     assert "b at chain.alpha = 0.02 (2 gradients a step) and c at chain.alpha = 0.41 (41 gradients a step)" in told
     assert "not measured here" in told
     assert per_gradient({"a": 2}, 0.01) == ""
+
+
+def test_the_verdict_says_what_own_best_steps_would_change(copies: tracker.Run) -> None:
+    """quick, with its larger step, wins at the file's steps; at their own best steps the two copies are level."""
+    view = View(copies)
+    which = next(a for a in with_own_steps(verdict(view, {}), view).answers if a.question == "Which sampler?")
+    assert which.more[0].startswith(
+        "Exact mean square errors, without simulation: each at its own best step careful and quick are level ("
+    )
+    plain = next(a for a in verdict(view, {}).answers if a.question == "Which sampler?")
+    assert which.more[1:] == plain.more
+    wells = View(
+        interpreted(tracker.load(SCENARIOS / "swapping_wells.toml", ["trials=2", "steps=60", "record_every=6"]))
+    )
+    assert with_own_steps(verdict(wells, {}), wells) == verdict(
+        wells, {}
+    )  # theory knows no best step there: nothing is said
 
 
 def test_own_best_steps_are_the_exact_ones(copies: tracker.Run) -> None:

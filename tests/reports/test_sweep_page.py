@@ -23,6 +23,7 @@ from tracker.reports.exhibit import Exhibit, Omitted, VerdictBox
 from tracker.reports.sweep_page import points_table, sweep_exhibits, sweep_report
 from tracker.reports.sweep_theory import exact_errors
 from tracker.reports.sweep_verdict import sweep_verdict
+from tracker.reports.who_wins import who_wins
 from tracker.runs import Sweep, axes_of, points_of, sweep_running
 from tracker.runs.forecast import predicted_cost
 from tracker.runs.sweep_result import Outcome
@@ -276,6 +277,7 @@ def test_a_metric_that_does_not_apply_is_left_out_with_the_reason() -> None:
 def test_what_is_held_of_three_axes_is_said() -> None:
     axes = {**ALPHA, "seed": [7, 8], "samplers.*.beta": [1.0, 2.0]}
     items = sweep_exhibits(swept(times(), axes))
+    items = [item for item in items if item.key != "who-wins"]
     assert all("only the first value is shown: samplers.*.beta = 1.0" in item.caption for item in items)  # type: ignore[union-attr]
     assert len(contests(swept(times(), axes))) == 6
 
@@ -297,6 +299,17 @@ def test_the_exact_error_stands_beside_the_measured_one() -> None:
     assert item.table.columns[1:5] == ("skewed", "skewed, exact", "plain", "plain, exact")
     assert [cells[2] for cells in item.table.rows[:2]] == expected
     assert "exact stationary value" in item.caption
+    assert "dots are measured" in item.caption
+    (ax,) = item.figure.axes
+    bars = {str(one.get_label()): one.lines[0] for one in ax.containers}
+    curves = {line.get_color(): line for line in ax.lines if len(line.get_xdata()) > 3}
+    for name in ("skewed", "plain"):
+        assert bars[name].get_linestyle() == "None"  # dots are measured, the curve is not drawn through them
+        x, y = (np.asarray(part, dtype=float) for part in curves[bars[name].get_color()].get_data())
+        np.testing.assert_allclose(y[np.searchsorted(x, [0.01, 0.02])], known[name][:2], rtol=1e-12)
+    between = sweep.scenario.replace(sweep=None, samplers=[{**SKEWED, "epsilon": float(x[20])}, PLAIN])
+    exact = np.asarray(curves[bars["skewed"].get_color()].get_ydata(), dtype=float)[20]
+    assert exact == pytest.approx(float(limits.stationary(between, "skewed").mean_square_error), rel=1e-12)
     wells = shipped("swapping_wells_sweep")
     empty = tuple(Outcome(point, "complete", "", {"samplers": []}) for point in points_of(wells))
     assert exact_errors(Sweep(wells, axes_of(wells), empty)) == {}
@@ -306,6 +319,79 @@ def test_a_page_of_very_many_points_is_cut() -> None:
     page = sweep_report(swept(times(), {"seed": list(range(250))}))
     assert "The first 200 of 250 rows; sweep.nc holds all." in page
     assert len(page.encode()) < 1_500_000
+
+
+def test_who_wins_is_decided_by_paired_trials_and_hatched_where_it_is_not() -> None:
+    """skewed wins where alpha is small, plain where it is large, by a tenth in every trial; between them it is luck of their own."""
+    own = np.random.default_rng(2).uniform(0.5, 1.5, TRIALS) / LUCK
+
+    def level(name: str, at: dict[str, float]) -> Any:
+        if name in ("frozen", "oracle"):
+            return {"frozen": 2.0, "oracle": 0.0}[name]
+        if at["chain.alpha"] == 0.002:
+            return own if name == "plain" else 1.0
+        return 0.9 if (name == "skewed") == (at["chain.alpha"] == 0.001) else 1.0
+
+    sweep = swept(level, {**ALPHA, "samplers.*.epsilon": [0.01, 0.02]})
+    found = who_wins(sweep)
+    assert found is not None
+    assert found.caption == "Of 6 points: skewed at 2, plain at 2, not told apart at 2."
+    patches = list(found.figure.axes[0].patches)
+    assert [bool(patch.get_hatch()) for patch in patches] == [False, False, True, True, False, False]
+    assert len({patch.get_facecolor() for patch in patches}) == 3  # two samplers, and nothing where it is not decided
+    assert [row[2] for row in found.table.rows if row[0] != "0.002"] == ["skewed"] * 2 + ["plain"] * 2
+    assert who_wins(swept(level, ALPHA)) is None  # one key: the lines tell it
+    assert [item.key for item in sweep_exhibits(sweep)] == ["who-wins", *KEYS]
+
+
+def test_pictures_that_say_the_same_are_folded() -> None:
+    items = {item.key: item for item in sweep_exhibits(swept(times(), {**ALPHA, "seed": [1, 2]}))}
+    assert [key for key, item in items.items() if getattr(item, "folded", False)] == [
+        "excess-cost"
+    ]  # squares are exact here
+    page = sweep_report(swept(times(), {**ALPHA, "seed": [1, 2]}))
+    assert page.count('<details class="more">') == 1
+
+
+def test_a_claim_about_a_metric_is_the_caption_of_its_picture() -> None:
+    claim = {
+        "text": "Skewed is nearer.",
+        "left": "tracking_error.skewed",
+        "relation": "<",
+        "right": "tracking_error.plain",
+    }
+    sweep = swept(times(skewed=0.9), ALPHA)
+    scenario = sweep.scenario.replace(claims=[claim])
+    judged = [
+        {**o.summary, "claims": [{"outcome": w}]}
+        for o, w in zip(sweep.outcomes, ("holds", "holds", "not told"), strict=False)
+    ]  # type: ignore[dict-item]
+    outcomes = [Outcome(o.point, o.state, "", s, o.errors) for o, s in zip(sweep.outcomes, judged, strict=True)]
+    items = {item.key: item for item in sweep_exhibits(Sweep(scenario, sweep.axes, tuple(outcomes)))}
+    assert items["tracking-error"].caption == "Skewed is nearer: holds at 2, not told at 1 of 3 points."  # type: ignore[union-attr]
+    assert "nearer" not in items["excess-cost"].caption  # type: ignore[union-attr]  # control: the claim is not about it
+
+
+def test_a_check_that_failed_does_not_say_that_it_passed() -> None:
+    fine = {check.name: check.result for check in box(swept(times(), ALPHA)).checks}
+    assert fine["points"] == "3 points came to an end"
+    assert fine["chain"] == "chains as their laws say"
+    assert fine["grid"] == "no best value at the edge of the grid"
+
+    def level(name: str, at: dict[str, float]) -> float:
+        return {"frozen": 2.0, "oracle": 0.0, "plain": 3.0}.get(name, 1.0 + at["samplers.skewed.epsilon"])
+
+    sweep = swept(level, {"samplers.skewed.epsilon": [0.01, 0.02, 0.04]}, {2: 0})
+    chain = {"switches": 1, "dwell": []}
+    few = [
+        Outcome(o.point, o.state, o.message, o.summary and {**o.summary, "chain": chain}, o.errors)
+        for o in sweep.outcomes
+    ]
+    failed = {check.name: check for check in box(Sweep(sweep.scenario, sweep.axes, tuple(few))).checks}
+    assert failed["points"].result == "2 of 3 points came to an end"
+    assert failed["grid"].result == "best values at the edge of the grid"
+    assert failed["chain"].result == "switches, waits or visits are in doubt"
+    assert not any(failed[name].fine for name in ("points", "grid", "chain"))
 
 
 # --- the command

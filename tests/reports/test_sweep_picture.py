@@ -9,10 +9,12 @@ import pytest
 from worlds import shipped
 
 from tracker.reports.figure_files import figure_bytes
+from tracker.reports.figure_style import WIDTH
 from tracker.reports.sweep_axes import is_geometric
 from tracker.reports.sweep_figures import sweep_exhibit
 from tracker.runs import Sweep, axes_of, points_of
 from tracker.runs.sweep_result import Outcome
+from tracker.scenario.step_warnings import FAST, SLOW
 
 BASE = shipped("example_a")
 NAMES = ("skewed", "frozen", "oracle")
@@ -69,12 +71,13 @@ def test_one_axis_is_a_line_with_bars() -> None:
     assert ax.get_xscale() == "log"
     bars = {bar.get_label(): bar for bar in ax.containers}
     assert set(bars) == {"skewed", "frozen"}, "the oracle's error is zero: no line"
-    np.testing.assert_array_equal(bars["skewed"].lines[0].get_xdata(), [1e-4, 1e-3, 1e-2])
+    np.testing.assert_array_equal(bars["skewed"].lines[0].get_xdata(), [0.0064, 0.064, 0.64])  # over epsilon
     np.testing.assert_array_equal(bars["skewed"].lines[0].get_ydata(), [1.0, 2.0, np.nan])
     low, high = bars["skewed"].lines[2][0].get_segments()[0][:, 1]
     assert (low, high) == pytest.approx((0.8, 1.2))  # two standard errors
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1e-4", "1e-3", "1e-2"]
-    assert "From chain.alpha = 1e-4 to 1e-2: skewed 1 to 2 (1e-4 to 1e-3)." in shown.caption
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["6.4e-3", "6.4e-2", "6.4e-1"]
+    assert "From α/ε = 6.4e-3 to 6.4e-1: skewed 1 to 2 (6.4e-3 to 6.4e-2)." in shown.caption
+    assert "Bars: ± 2 standard errors over trials." in shown.method
     assert "At 2 of 3 points trials diverged" in shown.caption
     assert shown.table.columns == ("chain.alpha", *NAMES, "outcome")
     assert figure_bytes(shown.figure, "png").startswith(b"\x89PNG")
@@ -95,15 +98,15 @@ def test_two_axes_are_a_heat_map_that_frames_the_best_choice_in_each_world() -> 
 
 
 def test_maps_need_not_fill_their_rows() -> None:
-    """Four maps in rows of three: the scale stands beside those that are there."""
-    names = [f"s{n}" for n in range(4)]
+    """Three maps in rows of two: the scale stands beside those that are there."""
+    names = [f"s{n}" for n in range(3)]
     sweep = swept({}, chain__alpha=[0.001, 0.002], seed=[7, 8])
     outcomes = [
         Outcome(one.point, one.state, "", {"samplers": [row(name, 1.0 + n, 0) for n, name in enumerate(names)]})
         for one in sweep.outcomes
     ]
     shown = sweep_exhibit(Sweep(sweep.scenario, sweep.axes, tuple(outcomes)))
-    assert [ax.get_title(loc="left") for ax in shown.figure.axes[:4]] == names
+    assert [ax.get_title(loc="left") for ax in shown.figure.axes[:3]] == names
     assert figure_bytes(shown.figure, "svg")
 
 
@@ -141,7 +144,7 @@ def test_a_sweep_in_which_nothing_came_to_an_end_is_still_drawn() -> None:
 def test_waits_that_are_cut_off_are_not_drawn_against_the_speed_of_the_chain() -> None:
     """The faster the chain, the sooner a wait is cut off: its restricted mean falls, and the worst world would look the best."""
     sweep = swept({0: 90.0, 1: 40.0, 2: 1.0}, chain__alpha=[0.001, 0.01, 1.0])
-    assert "From chain.alpha = 1e-3 to 1e0: skewed 90 to 1." in sweep_exhibit(sweep, "recovery").caption  # control
+    assert "From α/ε = 0.064 to 64: skewed 90 to 1." in sweep_exhibit(sweep, "recovery").caption  # control
     for one in sweep.outcomes[2].summary["samplers"]:
         one["recovery"]["censored"] = 0.9
     shown = sweep_exhibit(sweep, "recovery")
@@ -152,3 +155,35 @@ def test_waits_that_are_cut_off_are_not_drawn_against_the_speed_of_the_chain() -
     assert "Best" not in shown.caption  # alpha is nobody's choice
     errors = sweep_exhibit(sweep, "tracking_error")
     assert np.isfinite(errors.figure.axes[0].containers[0].lines[0].get_ydata()).all()
+
+
+def test_alpha_over_epsilon_is_the_axis_where_all_samplers_have_one_step() -> None:
+    """Control: with two steps there is no one ratio, and alpha itself is the axis, without regimes."""
+    alphas = [1e-4, 1e-2, 1.0]
+    (ax,) = sweep_exhibit(swept({}, chain__alpha=alphas)).figure.axes
+    assert ax.get_xlabel().startswith("α/ε")
+    assert [text.get_text() for text in ax.texts] == ["slow: frozen", "matched: switched", "fast: averaged"]
+    bands = [(patch.get_x(), patch.get_x() + patch.get_width()) for patch in ax.patches]
+    assert bands[0][1] == bands[1][0] == SLOW
+    assert bands[1][1] == bands[2][0] == FAST
+    plain = {"name": "plain", "kind": "langevin", "epsilon": 0.3, "beta": 2.0}
+    one = swept({}, chain__alpha=alphas)
+    scenario = one.scenario.replace(samplers=[*one.scenario.samplers, plain])
+    outcomes = [Outcome(p, "complete", "", {"samplers": [row("skewed", 1.0, 0)]}) for p in points_of(scenario)]
+    (ax,) = sweep_exhibit(Sweep(scenario, one.axes, tuple(outcomes))).figure.axes
+    assert ax.get_xlabel() == "chain.alpha"
+    assert not ax.texts
+
+
+def test_letters_of_maps_are_as_large_as_those_of_other_figures() -> None:
+    """A wider figure has smaller letters on a phone: all are as wide as the page is there."""
+    for axes in ({"seed": [7, 8]}, {"seed": [7, 8, 9, 10, 11]}):
+        shown = sweep_exhibit(swept({}, chain__alpha=[0.001, 0.002], **axes))
+        assert shown.figure.get_figwidth() == WIDTH
+
+
+def test_shares_are_not_drawn_on_a_logarithmic_axis() -> None:
+    values = {0: 0.9, 1: 1e-3, 2: 1e-5}
+    assert sweep_exhibit(swept(values, chain__alpha=[1e-4, 1e-2, 1.0])).figure.axes[0].get_yscale() == "log"  # control
+    shown = sweep_exhibit(swept(values, chain__alpha=[1e-4, 1e-2, 1.0]), "inside_target")
+    assert shown.figure.axes[0].get_yscale() == "linear"

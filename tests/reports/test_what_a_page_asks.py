@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import erf
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from interpreting import interpreted
 from worlds import bowls
 
+from tracker.reports.exhibit import Exhibit, Omitted
 from tracker.reports.exhibits import (
     diagnostics,
     dwells,
@@ -19,12 +21,15 @@ from tracker.reports.exhibits import (
     one_trial,
     reconstruction,
     right_answers,
+    running_mean,
     time_in_target,
 )
 from tracker.reports.metrics_disagree import still_opinion
-from tracker.reports.run_page import _asked, overview
+from tracker.reports.run_page import _asked, overview, sections
 from tracker.reports.run_view import View
 from tracker.reports.verdict_box import verdict
+from tracker.runs import Run
+from tracker.runs.summary import INSIDE, STEPS
 
 WALK = {"kind": "random-walk", "covariance": 4e-2}
 
@@ -89,7 +94,7 @@ def test_a_page_of_one_mode_shows_no_modes(alone: View, switching: View) -> None
     assert landscape.exhibit(alone).question == "Where are they on the cost?"
     assert "current mode" not in time_in_target.LABEL_OF_ONE
     assert "with the mode known" not in known_share.exhibit(alone).caption  # type: ignore[union-attr]
-    assert "from all records" in reconstruction.exhibit(alone).caption  # type: ignore[union-attr]
+    assert "from all records" in reconstruction.exhibit(alone).method  # type: ignore[union-attr]
 
 
 def test_no_gradient_noise_is_said_so_and_takes_no_figure(alone: View, switching: View) -> None:
@@ -148,3 +153,41 @@ def test_ages_with_gaps_have_no_empty_bins() -> None:
     assert right_answers._mean_ages(ages, edges).tolist() == [0, 24, 48, 72]
     dense = right_answers.edges_of(np.arange(1000))  # control: where there are no gaps the bins are even
     assert len(dense) == right_answers.BINS + 1
+
+
+def test_how_soon_the_mean_settles_comes_first_where_a_law_is_asked_for(alone: View, switching: View) -> None:
+    """Without the baselines: the oracle stands at the minimiser, not at the mean, and looked worse than all samplers."""
+    for view, first in ((alone, "running-mean"), (switching, "landscape")):
+        parts = sections(view, diagnostics.health(view))
+        (part,) = [one for one in parts if one.heading.startswith("Did it")]
+        assert part.items[0].key == first  # type: ignore[union-attr]
+    shown = running_mean.exhibit(alone)
+    assert [text.get_text() for text in shown.figure.legends[0].get_texts()] == ["slow", "quick"]  # type: ignore[union-attr]
+    assert not any("oracle" in column for column in shown.table.columns)  # type: ignore[union-attr]
+
+
+def test_shares_that_are_all_alike_are_left_to_the_table(switching: View) -> None:
+    assert isinstance(time_in_target.exhibit(switching), Exhibit)  # control
+    alike = {name: array.copy() for name, array in switching.arrays.items()}
+    sums = alike["by_mode"]
+    sums[..., INSIDE] = 0.96 * sums[..., STEPS]
+    view = View(Run(switching.scenario, switching.run.summary, alike, switching.run.problem))
+    left = time_in_target.exhibit(view)
+    assert isinstance(left, Omitted)
+    assert left.reason == "every sampler is there 96 % of the time, in every mode: the table on top has it."
+    sums[:, 1, 0, INSIDE] = 0.90 * sums[:, 1, 0, STEPS]
+    found = time_in_target.exhibit(View(Run(switching.scenario, switching.run.summary, alike, switching.run.problem)))
+    assert isinstance(found, Exhibit)
+    low, _high = found.figure.axes[0].get_xlim()
+    assert low > 0.8  # what lies close together fills the axis
+    marks = [line.get_marker() for line in found.figure.axes[0].lines]
+    assert marks.count("|") == 4  # two samplers in two modes: the exact share of Gibbs' law
+
+
+def test_the_share_of_gibbs_law_inside_the_target_is_exact(switching: View) -> None:
+    """A bowl on a line: the law is normal with variance 1/(beta h), and the share that of its middle."""
+    radius = float(np.sqrt(switching.modes[0].radius2))
+    assert time_in_target.by_gibbs(switching, "quick") == pytest.approx(
+        [erf(radius * np.sqrt(10.0 / 2.0))] * 2, rel=1e-9
+    )
+    assert time_in_target.by_gibbs(switching, "frozen") is None

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def solve(run: Run) -> dict[str, Any]:
-    """Return what theory says: by sampler the rungs, the split of the error, stability, the regime and escape; and advice.
+    """Return what theory says: the rungs, the split of the error, stability, the regime, escape, Gibbs' law; and advice.
 
-    What is not known, or not computed, is null; ``notes`` say why, and ``missing`` why a sampler lacks a rung.
+    All but the advice are by sampler; of Gibbs' law the share outside the target, mode by mode. What is not known, or not computed, is null; ``notes`` say why, and ``missing`` why a sampler lacks a rung.
     """
     theory = Theory(run.scenario)
     names = [keys.name for keys in run.scenario.samplers]
@@ -49,6 +49,7 @@ def solve(run: Run) -> dict[str, Any]:
     }
     for what, question in questions.items():
         found[what] = {name: asked(what, name, lambda n=name, q=question: q(n)) for name in names}  # type: ignore[misc]
+    found["outside"] = {name: _outside(theory, name) for name in names}  # why it is not known, the ladder says
     return {**found, "advice": advice_of(theory, None, run), "notes": notes}
 
 
@@ -61,6 +62,15 @@ def _split(theory: Theory, name: str) -> dict[str, Any]:
         if not theory.keys(name).samples_gibbs:
             raise
         return dict.fromkeys(PARTS) | {"temperature": theory.at_beta(name).mean_square_error}
+
+
+def _outside(theory: Theory, name: str) -> list[float] | None:
+    """How much of Gibbs' law lies outside the target, mode by mode; None for what does not sample it, or not known."""
+    try:
+        shares = theory.at_beta(name).outside_by_mode if theory.keys(name).samples_gibbs else None
+    except OutOfScope:
+        return None
+    return shares.tolist() if shares is not None and np.isfinite(shares).all() else None
 
 
 def _stability(theory: Theory, name: str) -> dict[str, Any]:

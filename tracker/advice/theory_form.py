@@ -44,6 +44,7 @@ def is_theory(found: Mapping[str, Any], samplers: Sequence[str]) -> bool:
         "stability": (None, dict.fromkeys(STABILITY, (None, NUMBER, "inf", "-inf")) | {"stable": bool}),
         "escape": (None, [WELL]),
         "relative": (None, NUMBER, "inf"),
+        "outside": (None, [ERROR]),
     }
     form = {
         **{key: dict.fromkeys(samplers, entry) for key, entry in by_sampler.items()},

@@ -107,10 +107,9 @@ def _open(folder: Path, plugins: Sequence[str] | None, files: Sequence[Path]) ->
         return open_run(folder, plugins=plugins or (), code=code)
 
 
-HEAD = ("sampler", "quantity", "first", "second", "ratio [95 %]", "difference [95 %]", "wins")
-
-
-SPARE = ("difference [95 %]", "first", "second", "wins")  # what a narrow terminal leaves out
+WON = "second better in"
+HEAD = ("sampler", "quantity", "first", "second", "ratio [95 %]", "difference [95 %]", WON)
+SPARE = ("difference [95 %]", "first", "second", WON)  # what a narrow terminal leaves out
 
 
 def _unmoved(change: Change) -> bool:
@@ -121,7 +120,7 @@ def _unmoved(change: Change) -> bool:
 
 
 def _row(change: Change) -> tuple[str, ...]:
-    """Means of each run, the paired ratio, the paired difference (second - first), and in how many pairs the second is smaller."""
+    """Means of each run, the paired ratio, the paired difference (second - first), and in how many pairs the second is better."""
     means, pairs = (change.first, change.second), (change.ratio, change.difference)
     wins = f"{change.difference.wins}/{change.difference.trials}"
     return change.sampler, change.quantity, *map(number, means), *map(_with_interval, pairs), wins

@@ -31,11 +31,13 @@ class GibbsError:
     mean_square_error : sum_i pi_i E_i |theta - m_i|^2, pi the stationary law of the chain, m_i the nearest global minimiser
     by_mode : ndarray, shape (X,), E_i |theta - m_i|^2
     outside : the share of the time that it spends outside the target; nan where a mode has none
+    outside_by_mode : ndarray, shape (X,), the same in each mode alone
     """
 
     mean_square_error: float
     by_mode: Array
     outside: float
+    outside_by_mode: Array
 
 
 def gibbs_error(scenario: Scenario, sampler: str) -> GibbsError:
@@ -59,9 +61,9 @@ def gibbs_error(scenario: Scenario, sampler: str) -> GibbsError:
     modes = build_modes(scenario)
     law = np.ones(1) if scenario.chain is None else chain.stationary_law(np.array(scenario.chain.Q, dtype=np.float64))
     if not np.isfinite(keys.beta):
-        return GibbsError(0.0, np.zeros(len(modes)), 0.0)
+        return GibbsError(0.0, np.zeros(len(modes)), 0.0, np.zeros(len(modes)))
     found = np.array([_of_mode(mode, float(keys.beta)) for mode in modes])
-    return GibbsError(float(law @ found[:, 0]), found[:, 0], float(law @ found[:, 1]))
+    return GibbsError(float(law @ found[:, 0]), found[:, 0], float(law @ found[:, 1]), found[:, 1])
 
 
 def _of_mode(mode: Mode, beta: float) -> tuple[float, float]:

@@ -29,11 +29,18 @@ def sweep_checks(sweep: Sweep, found: Sequence[Contest]) -> tuple[Check, ...]:
     whole = [outcome for outcome in sweep.outcomes if outcome.summary is not None]
     few_trials = min(outcome.point.scenario.trials for outcome in sweep.outcomes)
     rough = f"Only {counted(few_trials, 'trial')}: intervals are rough, and differences may be chance."
+    ended = sum(outcome.state not in ("failed", "diverged") for outcome in sweep.outcomes)
+    points = counted(len(sweep.outcomes), "point")
+    chain, edges = tuple(_about_the_chain(whole)), tuple(at_edges(found))
     return (
-        Check("points", f"{counted(len(sweep.outcomes), 'point')} came to an end", tuple(_troubled(sweep))),
+        Check(
+            "points",
+            f"{points} came to an end" if ended == len(sweep.outcomes) else f"{ended} of {points} came to an end",
+            tuple(_troubled(sweep)),
+        ),
         Check("trials", f"{counted(few_trials, 'trial')} a point", (rough,) if few_trials < FEW_TRIALS else ()),
-        Check("chain", "chains as their laws say", tuple(_about_the_chain(whole))),
-        Check("grid", "no best value at the edge of the grid", tuple(at_edges(found))),
+        Check("chain", "switches, waits or visits are in doubt" if chain else "chains as their laws say", chain),
+        Check("grid", f"{'best values' if edges else 'no best value'} at the edge of the grid", edges),
     )
 
 

@@ -33,6 +33,7 @@ class Exhibit:
     caption : one sentence with the numbers that answer the question
     alt : what the figure shows, for those who do not see it
     method : how the numbers are made, folded away with them
+    folded : whether its title alone is seen until it is opened, where another figure says the same
     """
 
     key: str
@@ -42,6 +43,12 @@ class Exhibit:
     figure: Figure
     table: Table
     method: str = ""
+    folded: bool = False
+
+    @property
+    def told(self) -> str:
+        """What was found, and how it is drawn: for those who do not see the figure."""
+        return f"{self.caption} {self.alt}"
 
 
 @dataclass(frozen=True)
@@ -126,6 +133,11 @@ class VerdictBox(NamedTuple):
     warnings: tuple[str, ...]
     answers: tuple[Answer, ...]
     checks: tuple[Checked, ...] = ()
+
+    @property
+    def headline(self) -> str:
+        """The first answer with a mark: what the title of the page says."""
+        return next((f"{answer.question} {answer.mark}" for answer in self.answers if answer.mark), "")
 
 
 class Toggle(NamedTuple):

@@ -92,10 +92,13 @@ def forest_of_ratios(
     head: str = "",
     least: float = 1.1,
     reach: float | None = None,
+    *,
+    narrow: bool = False,
 ) -> None:
     """Draw ratios on a logarithmic axis around 1 that reaches at least from 1/``least`` to ``least``; one of 0 has no place.
 
     reach : how far the axis goes to both sides, where several plots share it; what lies beyond is drawn at the edge
+    narrow : whether there is room for half of the labels only
     """
     reach = reach_of(rows, least) if reach is None else reach
     edge = reach**EDGE_OF_THE_REACH
@@ -104,5 +107,8 @@ def forest_of_ratios(
     forest(ax, shown, looks, 1.0, (1.0 / edge, edge), head)
     ax.set_xlim(1.0 / reach, reach)
     ticks = [tick for tick in next(ticks for top, ticks in RATIO_TICKS if reach <= top) if 1.0 / reach <= tick <= reach]
+    if narrow and len(ticks) > 3:
+        middle = ticks.index(1)
+        ticks = [ticks[middle // 2], 1, ticks[(middle + len(ticks)) // 2]]
     ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.minorticks_off()

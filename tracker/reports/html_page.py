@@ -146,7 +146,7 @@ def _template(name: str) -> jinja2.Template:
     )
     environment.filters["cell"] = cell_text
     # our own drawing: letters are outlines, and the only words in it, the description, are escaped
-    environment.filters["drawn"] = lambda one: Markup(inline_svg(one.figure, one.key, one.alt))  # noqa: S704
+    environment.filters["drawn"] = lambda one: Markup(inline_svg(one.figure, one.key, one.told))  # noqa: S704
     environment.tests.update(
         exhibit=_is(Exhibit),
         omitted=_is(Omitted),

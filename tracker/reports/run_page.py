@@ -41,7 +41,7 @@ from tracker.reports.figure_style import COLOURS
 from tracker.reports.html_page import render, write, write_each
 from tracker.reports.judged_by import closed_gap, mean_of
 from tracker.reports.median_waits import median_wait
-from tracker.reports.own_best_step import own_steps
+from tracker.reports.own_best_step import own_steps, with_own_steps
 from tracker.reports.run_view import View
 from tracker.reports.step_notes import UNKNOWN, evaluations, over_limit, with_steps
 from tracker.reports.trial_player import player_of
@@ -49,7 +49,8 @@ from tracker.reports.verdict_box import verdict, what_was_found, which_sampler
 from tracker.reports.what_was_asked import head_of_page
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from types import ModuleType
 
     from tracker.metrics.table import Metric
     from tracker.reports.exhibits.diagnostics import Health
@@ -77,7 +78,13 @@ def report(run: Run) -> str:
     parts = [Section("", notes, (overview(view),)), *sections(view, health), provenance.section(view)]
     question = head_of_page(view.scenario, run.summary.get("claims", ()))
     return render(
-        view.scenario.name, subtitle(view), parts, verdict(view, health), question, toggles(view), player_of(view)
+        view.scenario.name,
+        subtitle(view),
+        parts,
+        with_own_steps(verdict(view, health), view),
+        question,
+        toggles(view),
+        player_of(view),
     )
 
 
@@ -88,7 +95,7 @@ def toggles(view: View) -> list[Toggle]:
 
 def sections(view: View, health: dict[str, Health]) -> list[Section]:
     """Return the exhibits in their order."""
-    drawn = {heading: [part.exhibit(view) for part in parts] for heading, parts in PARTS}
+    drawn = {heading: [part.exhibit(view) for part in _in_order(view, parts)] for heading, parts in PARTS}
     drawn["Did it track?"][:0] = right_answers.exhibits(view)
     drawn["Which sampler?"] += state_paths.exhibits(view)
     drawn["Can I trust it?"] = [diagnostics.exhibit(view, health)]
@@ -104,6 +111,11 @@ def sections(view: View, health: dict[str, Health]) -> list[Section]:
         Section(_asked(view, heading), (), (*(with_steps(item, view) for item in items), *beside.get(heading, ())))
         for heading, items in drawn.items()
     ]
+
+
+def _in_order(view: View, parts: Sequence[ModuleType]) -> list[ModuleType]:
+    """The exhibits of a part: where a law is asked for, how soon its mean settles comes first."""
+    return sorted(parts, key=lambda part: view.asks_for_law and part is not running_mean)
 
 
 def _asked(view: View, heading: str) -> str:

@@ -133,7 +133,10 @@ def page(first: Run, second: Run, changes: Sequence[Change]) -> str:
     return render(
         title,
         subtitle,
-        [Section("", (), (steps_table(first, second), _exhibit(changes, View(first), View(second))))],
+        [
+            Section("", (), (steps_table(first, second),)),
+            Section("Quantity by quantity", (), (_exhibit(changes, View(first), View(second)),)),
+        ],
         comparison_box(first, second, changes),
     )
 
@@ -190,12 +193,17 @@ def steps_table(first: Run, second: Run) -> Shown:
 def _exhibit(changes: Sequence[Change], view: View, second: View) -> Exhibit:
     known = {c.quantity for c in changes if np.isfinite(c.ratio.estimate)}
     drawn = [metric for metric in _shown(changes) if metric.key in known] or _shown(changes)[:1]
-    names = [name for name in dict.fromkeys(c.sampler for c in changes) if name != ORACLE]
+    moved = [
+        c
+        for c in changes
+        if c.sampler not in BASELINES or not (c.ratio[:3] == (1.0, 1.0, 1.0) or np.isnan(c.ratio.estimate))
+    ]
+    names = [name for name in dict.fromkeys(c.sampler for c in moved) if name != ORACLE]
     with figure(height=0.45 + len(drawn) * (0.42 + 0.2 * len(names))) as fig:
         axes = fig.subplots(len(drawn), 2, squeeze=False)
         for (left, right), metric in zip(axes, drawn, strict=True):
             shown = [c for c in changes if c.quantity == metric.key and c.sampler in names]
-            forest_of_ratios(left, [paired_row(c.sampler, c.ratio) for c in shown], view.looks)
+            forest_of_ratios(left, [paired_row(c.sampler, c.ratio) for c in shown], view.looks, narrow=True)
             _differences(right, view, shown)
             left.set_title(_name(metric, view.horizon))
         axes[-1, 0].set_xlabel("ratio: second / first")
@@ -205,7 +213,8 @@ def _exhibit(changes: Sequence[Change], view: View, second: View) -> Exhibit:
         f"{len(drawn)} quantities."
     )
     caption = f"{_caption(changes)} {steps_line(view.run, second.run)}"
-    return Exhibit("changes", "What changed from the first run to the second?", caption, alt, fig, _table(changes))
+    question = "What changed from the first run to the second?"
+    return Exhibit("changes", question, caption, alt, fig, _table(changes), _method(changes))
 
 
 def _name(metric: Metric, horizon: int) -> str:
@@ -222,7 +231,7 @@ def _shown(changes: Sequence[Change]) -> list[Metric]:
 def _differences(ax: Axes, view: View, changes: Sequence[Change]) -> None:
     rows = [paired_row(change.sampler, change.difference) for change in changes]
     reach = 1.1 * max((abs(end) for row in rows for end in row[1:4] if np.isfinite(end)), default=0.0) or 1.0
-    forest(ax, rows, view.looks, 0.0, (-reach, reach), "wins")
+    forest(ax, rows, view.looks, 0.0, (-reach, reach), "better in")
     ax.set_xlim(-reach, reach)
     ax.set_yticks(range(len(rows)), [""] * len(rows))
     ax.locator_params(axis="x", nbins=4)
@@ -243,14 +252,18 @@ def _caption(changes: Sequence[Change]) -> str:
         if unknown
         else []
     )
-    times = [metric.title for metric in _shown(changes) if metric.kind == "time"]
-    waits = f", those of {listed(times)} of restricted means of all waits" if times else ""
     larger = [metric.title for metric in _shown(changes) if not metric.smaller_is_better]
     right = f"; right of it for {listed(larger)}" if larger else ""
+    text = f"{first.title.capitalize()} of the second run over the first, same trials: {'; '.join(parts)}"
+    return f"{text}. Left of the line the second run is better{right}."
+
+
+def _method(changes: Sequence[Change]) -> str:
+    times = [metric.title for metric in _shown(changes) if metric.kind == "time"]
+    waits = f", those of {listed(times)} of restricted means of all waits" if times else ""
     return (
-        f"{first.title.capitalize()} of the second run over the first, same trials: {'; '.join(parts)}. Ratios are ratios of "
-        f"the means over paired trials{waits}; differences are those of the same means, in the quantity's own units. Left of "
-        f"the line the second run is better{right}."
+        f"Ratios are ratios of the means over paired trials{waits}; differences are those of the same means, in the quantity's "
+        f"own units. To the right: in how many of the paired trials the second run is better."
     )
 
 
@@ -264,7 +277,7 @@ def _in_numbers(change: Change) -> str:
 
 def _table(changes: Sequence[Change]) -> Table:
     columns = (
-        "sampler", "quantity", "first", "second", "ratio", "low", "high", "difference", "low ", "high ", "wins of the second",
+        "sampler", "quantity", "first", "second", "ratio", "low", "high", "difference", "low ", "high ", "second run better in",
         "trials", "diverged in the first", "diverged in the second",
     )  # fmt: skip
     rows = tuple(

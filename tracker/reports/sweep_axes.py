@@ -11,6 +11,9 @@ from tracker.formatting import plain
 if TYPE_CHECKING:
     from tracker.array_types import Array
     from tracker.runs.sweep_points import Axis
+    from tracker.scenario import Scenario
+
+SPEED, RATIO = "chain.alpha", "α/ε"
 
 
 def is_choice(axis: Axis) -> bool:
@@ -32,6 +35,14 @@ def is_geometric(values: Array) -> bool:
 def positions(axis: Axis) -> Array:
     """Return where the values stand on the axis: numbers in their place, words one after another."""
     return axis.numbers if axis.numbers is not None else np.arange(len(axis.values), dtype=float)
+
+
+def over_step(axis: Axis, scenario: Scenario) -> Axis:
+    """Return the axis to draw: alpha over epsilon, which decides, where alpha is swept and all samplers have one step."""
+    steps = {keys.epsilon for keys in scenario.samplers}
+    if axis.address != SPEED or len(steps) > 1 or axis.numbers is None:
+        return axis
+    return axis._replace(address=RATIO, values=tuple(float(f"{alpha / min(steps):.6g}") for alpha in axis.numbers))
 
 
 def ticks(axis: Axis) -> tuple[str, ...]:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tracker.baseline_names import BASELINES
-from tracker.formatting import number
+from tracker.formatting import number, sentence
 from tracker.metrics.table import METRICS
 from tracker.reports.best_of_sweep import rows_of
 from tracker.reports.checks import MOSTLY_CENSORED
 from tracker.reports.exhibit import Cell, Exhibit, Table
+from tracker.reports.exhibits.best_step import regime_bands
 from tracker.reports.figure_style import (
     LOGARITHMIC_FROM,
     MUTED,
@@ -21,10 +22,11 @@ from tracker.reports.figure_style import (
     legend,
     looks,
     names_below,
+    short,
     shorten,
 )
-from tracker.reports.sweep_axes import is_choice, is_geometric, positions, ticks
-from tracker.reports.sweep_words import best, best_places, caption
+from tracker.reports.sweep_axes import RATIO, is_choice, is_geometric, over_step, positions, ticks
+from tracker.reports.sweep_words import best_places, caption, method
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from tracker.runs.sweep_result import Sweep
 
 
-MAPS_IN_A_ROW = 3
+FEW_COLUMNS = 3  # of a map, that two have room side by side
 MOST_NUMBERED_CELLS = 42  # of a heat map, so that numbers have room
 MOST_MARKED_POINTS = 60  # of a line
 MOST_TICKS = 8  # values that are written at a line's axis
@@ -83,9 +85,10 @@ def sweep_exhibit(sweep: Sweep, metric: str = "tracking_error") -> Exhibit:
         key=metric.replace("_", "-"),
         question=f"How does the {drawn.title} depend on {addresses}?",
         caption=caption(drawn, sweep),
-        alt=f"{drawn.title} against {addresses}, {kind}. {best(drawn)}",
+        alt=f"{sentence(drawn.title)} against {addresses}, {kind}.",
         figure=picture,
         table=_table(sweep, metric),
+        method=method(drawn, sweep),
     )
 
 
@@ -102,6 +105,8 @@ def picture_of(sweep: Sweep, metric: str) -> SweepPicture:
     shown = [name for name in names if len(chosen) == 1 or name not in BASELINES]
     # the oracle's error is zero by definition: a line along the axis tells nothing
     shown = [name for name in shown if name not in BASELINES or np.nan_to_num(data[metric].sel(sampler=name)).any()]
+    if len(chosen) == 1:
+        chosen = [over_step(chosen[0], sweep.outcomes[0].point.scenario)]
     kinds = {keys.name: keys.kind for keys in sweep.scenario.samplers}
     return SweepPicture(data, tuple(chosen), metric, held, tuple(shown), kinds, cut)
 
@@ -146,7 +151,9 @@ def _lines(drawn: SweepPicture) -> Figure:
         if numbers is None or x.size <= MOST_TICKS:
             names_below(ax, x, ticks(axis))
             ax.minorticks_off()
-        ax.set_xlabel(axis.address)
+        if axis.address == RATIO:
+            regime_bands(ax)
+        ax.set_xlabel(f"{RATIO}, chain step over sampler step" if axis.address == RATIO else axis.address)
         ax.set_ylabel(drawn.title)
         legend(picture, ax)
     return picture
@@ -164,11 +171,14 @@ def _scales(ax: Axes, drawn: SweepPicture, numbers: Array | None) -> None:
         ax.set_xscale("log")
     if _is_wide(drawn):
         ax.set_yscale("log")
+        ax.yaxis.set_major_formatter(lambda y, _: short(y))
     else:
         ax.set_ylim(bottom=0)
 
 
 def _is_wide(drawn: SweepPicture) -> bool:
+    if METRICS[drawn.metric].unit == "share":
+        return False
     values = np.array([drawn.values(name) for name in drawn.samplers])
     values = values[np.isfinite(values)]
     return bool(values.size and values.min() > 0 and values.max() > LOGARITHMIC_FROM * values.min())
@@ -181,13 +191,13 @@ def _maps(drawn: SweepPicture) -> Figure:
     from matplotlib.colors import LogNorm, Normalize
 
     down, across = drawn.axes
-    columns = min(MAPS_IN_A_ROW, len(drawn.samplers))
+    columns = min(2 if len(across.values) <= FEW_COLUMNS else 1, len(drawn.samplers))  # letters stay legible on a phone
     rows = -(-len(drawn.samplers) // columns)
     everything = np.array([drawn.values(name) for name in drawn.samplers])
     finite = everything[np.isfinite(everything)]
     low, high = (finite.min(), finite.max()) if finite.size else (0.0, 1.0)
     scale = LogNorm(low, high) if _is_wide(drawn) else Normalize(low, high)
-    with figure(max(WIDTH, 2.6 * columns), 0.7 + 2.5 * rows) as picture:
+    with figure(WIDTH, 0.7 + (0.5 + 0.28 * min(len(down.values), 8)) * rows) as picture:
         grid = picture.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
         for ax in grid.flat[len(drawn.samplers) :]:
             ax.remove()
@@ -207,7 +217,7 @@ def _maps(drawn: SweepPicture) -> Figure:
             ax.set_yticks(range(len(down.values)), shorten(ticks(down)), parse_math=False)
         picture.supxlabel(across.address)
         picture.supylabel(down.address)
-        bar = picture.colorbar(image, ax=picture.axes, label=drawn.title, fraction=0.05)
+        bar = picture.colorbar(image, ax=picture.axes, label=drawn.title, fraction=0.05, format=lambda x, _: short(x))
         bar.outline.set_visible(False)  # type: ignore[operator]
     return picture
 

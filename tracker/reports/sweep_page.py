@@ -18,10 +18,12 @@ from tracker.reports.html_page import render, write, write_each
 from tracker.reports.step_notes import UNKNOWN
 from tracker.reports.sweep_axes import written
 from tracker.reports.sweep_figures import sweep_exhibit
-from tracker.reports.sweep_theory import METRIC, with_theory
+from tracker.reports.sweep_theory import METRIC, exact_errors, with_theory
 from tracker.reports.sweep_verdict import sweep_verdict
+from tracker.reports.sweep_words import claims_about
 from tracker.reports.tuning import best_steps, cells, columns, exact_best
 from tracker.reports.what_was_asked import asked_at_points
+from tracker.reports.who_wins import who_wins
 from tracker.runs.file_names import SWEEP_MANIFEST
 
 if TYPE_CHECKING:
@@ -160,10 +162,26 @@ def _cut(count: int) -> str:
 
 
 def sweep_exhibits(sweep: Sweep) -> list[Exhibit | Omitted]:
-    """Return a picture for each metric that people look at, or why there is none; optional ones only where measured."""
+    """Return who wins where, and a picture for each metric that people look at, or why there is none."""
+    won = who_wins(sweep)
+    return [*([won] if won is not None else []), *(_folded(sweep, item) for item in metric_exhibits(sweep))]
+
+
+def metric_exhibits(sweep: Sweep) -> list[Exhibit | Omitted]:
+    """Return a picture for each metric; optional ones only where measured."""
     shown = [metric for metric in METRICS.values() if metric.shown]
     measured = {metric.key for metric in shown if np.isfinite(sweep.dataset[metric.key]).any()}
     return [_exhibit(sweep, metric.key) for metric in shown if not metric.optional or metric.key in measured]
+
+
+def _folded(sweep: Sweep, item: Exhibit | Omitted) -> Exhibit | Omitted:
+    """Fold what says the same as another picture: neither what is judged, a wait or a share, nor in a claim or exact."""
+    if isinstance(item, Omitted):
+        return item
+    metric = METRICS[item.key.replace("-", "_")]
+    judged = metric.key == (COST if sweep.scenario.no_distance else TRACKING)
+    plain = judged or metric.kind == "time" or metric.unit == "share" or claims_about(sweep, metric.key)
+    return item if plain or (metric.key == METRIC and exact_errors(sweep)) else replace(item, folded=True)
 
 
 def _exhibit(sweep: Sweep, metric: str) -> Exhibit | Omitted:
@@ -174,7 +192,7 @@ def _exhibit(sweep: Sweep, metric: str) -> Exhibit | Omitted:
     found = sweep_exhibit(sweep, metric)
     found = with_theory(found, sweep) if metric == METRIC else found
     table = Table(found.table.columns, found.table.rows[:MOST_ROWS])
-    return replace(found, table=table, caption=found.caption + _cut(len(found.table.rows)))
+    return replace(found, table=table, method=found.method + _cut(len(found.table.rows)))
 
 
 def _reason_against(sweep: Sweep, metric: str) -> str:

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tracker.formatting import number
 from tracker.reports.exhibit import Table
-from tracker.reports.figure_style import INK
-from tracker.reports.sweep_axes import positions
+from tracker.reports.sweep_axes import is_geometric, positions
 from tracker.reports.sweep_figures import picture_of
+from tracker.runs.sweep_points import scenario_at
 
 if TYPE_CHECKING:
     from tracker.array_types import Array
     from tracker.reports.exhibit import Exhibit
+    from tracker.reports.sweep_figures import SweepPicture
     from tracker.runs.sweep_result import Sweep
-
+    from tracker.scenario import Scenario
 
 METRIC = "mean_square_error"
 MOST_POINTS = 400  # of which the exact value is computed: some milliseconds each
+CURVE_POINTS = 49
 
 
 def exact_errors(sweep: Sweep) -> dict[str, Array]:
     """Return E|theta - m_x|^2 of each sampler whose S stands still over the axes; nan where no stationary law is known."""
-    from tracker.limits import stationary
-
     if len(sweep.outcomes) > MOST_POINTS:
         return {}
     shape = tuple(len(axis.values) for axis in sweep.axes)
@@ -34,26 +34,37 @@ def exact_errors(sweep: Sweep) -> dict[str, Array]:
     for outcome in (outcome for outcome in sweep.outcomes if outcome.summary is not None):
         scenario = outcome.point.scenario
         for name in (keys.name for keys in scenario.samplers):
-            try:
-                value = float(stationary(scenario, name).mean_square_error)
-            except (ValueError, np.linalg.LinAlgError):  # no theory covers it, or its second moments grow without bound
+            if np.isnan(value := _exact(scenario, name)):
                 continue
             found.setdefault(name, np.full(shape, np.nan))[outcome.point.place] = value
     return found
 
 
+def _exact(scenario: Scenario, name: str) -> float:
+    """Return the stationary error; nan where no theory covers it, or second moments grow without bound."""
+    from tracker.limits import stationary
+
+    try:
+        return float(stationary(scenario, name).mean_square_error)
+    except (ValueError, np.linalg.LinAlgError):
+        return float("nan")
+
+
 def with_theory(exhibit: Exhibit, sweep: Sweep) -> Exhibit:
-    """Add the exact values to the exhibit of the mean square error: a stroke at each point of a line, columns, a sentence."""
+    """Add the exact values to the exhibit of the mean square error: a curve behind the dots, columns, a sentence."""
     known = exact_errors(sweep)
     if not known:
         return exhibit
-    drawn = picture_of(sweep, METRIC)
-    one = len(drawn.axes) == 1
-    if one:
-        _strokes(exhibit, sweep, known)
-    mark = "Thin strokes: the exact" if one else "In the table: the exact"
-    caption = f"{exhibit.caption} {mark} stationary value. {_agreement(sweep, known)}".rstrip()
-    return replace(exhibit, caption=caption, table=_beside(exhibit.table, sweep, known))
+    if one := len(picture_of(sweep, METRIC).axes) == 1:
+        _curves(exhibit, sweep, known)
+    mark = "Curves: the exact" if one else "In the table: the exact"
+    agreement = f"{mark} stationary value. {_agreement(sweep, known)}".rstrip()
+    return replace(
+        exhibit,
+        caption=f"{exhibit.caption} {mark} stationary value; dots are measured." if one else exhibit.caption,
+        method=f"{exhibit.method} {agreement}",
+        table=_beside(exhibit.table, sweep, known),
+    )
 
 
 def _beside(table: Table, sweep: Sweep, known: dict[str, Array]) -> Table:
@@ -67,16 +78,34 @@ def _beside(table: Table, sweep: Sweep, known: dict[str, Array]) -> Table:
     return Table(tuple(columns), tuple(map(tuple, rows)))
 
 
-def _strokes(exhibit: Exhibit, sweep: Sweep, known: dict[str, Array]) -> None:
-    ax = exhibit.figure.axes[0]
-    drawn = picture_of(sweep, METRIC)
-    others = tuple(slice(None) if axis in drawn.axes else 0 for axis in sweep.axes)
-    x, highest = positions(drawn.axes[0]), ax.get_ylim()[1]
-    for values in known.values():
-        line = values[others]
-        ax.plot(x, line, "_", color=INK, markersize=11.0, markeredgewidth=0.8, zorder=4)
-        highest = max(highest, 1.05 * float(np.nanmax(line, initial=0.0)))
+def _curves(exhibit: Exhibit, sweep: Sweep, known: dict[str, Array]) -> None:
+    """Draw what is exact as a curve in the place of the lines between dots."""
+    ax, drawn = exhibit.figure.axes[0], picture_of(sweep, METRIC)
+    bars: dict[str, Any] = {str(one.get_label()): one for one in ax.containers}
+    highest = ax.get_ylim()[1]
+    for name, values in known.items():
+        x, exact = _curve(sweep, drawn, name, values)
+        dots = bars[name].lines[0]
+        ax.plot(x, exact, color=dots.get_color(), linestyle=dots.get_linestyle(), linewidth=1.2)
+        dots.set_linestyle("none")
+        highest = max(highest, 1.05 * float(np.nanmax(exact, initial=0.0)))
     ax.set_ylim(top=highest)
+
+
+def _curve(sweep: Sweep, drawn: SweepPicture, name: str, values: Array) -> tuple[Array, Array]:
+    """Return the exact value along the axis that is drawn: between the points, too, where its values are no counts."""
+    (number,) = [n for n, axis in enumerate(sweep.axes) if len(axis.values) > 1] or [0]
+    axis, x = sweep.axes[number], positions(drawn.axes[0])
+    order = np.argsort(x)
+    line = values[tuple(slice(None) if n == number else 0 for n in range(len(sweep.axes)))]
+    if not all(isinstance(value, float) for value in axis.values) or axis.numbers is None or axis.numbers.size < 2:
+        return x[order], line[order]
+    spaced = np.geomspace if is_geometric(axis.numbers) else np.linspace
+    at = np.union1d(spaced(axis.numbers.min(), axis.numbers.max(), CURVE_POINTS), axis.numbers)
+    held = [(other.address, other.values[0]) for n, other in enumerate(sweep.axes) if n != number]
+    worlds = [scenario_at(sweep.scenario, ((axis.address, float(value)), *held)) for value in at]
+    scale = 1.0 if axis.address == drawn.axes[0].address else x.max() / axis.numbers.max()
+    return scale * at, np.array([_exact(world, name) for world in worlds])
 
 
 def _agreement(sweep: Sweep, known: dict[str, Array]) -> str:

@@ -8,13 +8,18 @@ import numpy as np
 
 from tracker.baseline_names import BASELINES
 from tracker.formatting import counted, number
+from tracker.metrics.claims import read_side
 from tracker.metrics.table import METRICS
 from tracker.reports.step_notes import at_steps
 from tracker.reports.sweep_axes import is_choice, positions, ticks
+from tracker.reports.what_was_asked import NOT_JUDGED, asked_at_points
 
 if TYPE_CHECKING:
     from tracker.reports.sweep_figures import SweepPicture
     from tracker.runs.sweep_result import Sweep
+
+
+MOST_TOLD = 3  # samplers in a caption
 
 
 def _choice(drawn: SweepPicture) -> int | None:
@@ -63,11 +68,15 @@ def _ends(drawn: SweepPicture) -> str:
     """The values at both ends of an axis of the world."""
     (axis,) = drawn.axes
     order = np.argsort(positions(axis))
-    written, parts = [ticks(axis)[n] for n in order], []
+    written = [ticks(axis)[n] for n in order]
+    parts: list[str] = []
     for name in drawn.samplers:
         values = drawn.values(name)[order]
         known = np.flatnonzero(np.isfinite(values))
         if name not in BASELINES and known.size:
+            if len(parts) == MOST_TOLD:
+                parts.append("the others in the numbers")
+                break
             first, last = int(known[0]), int(known[-1])
             span = "" if known.size == values.size else f" ({written[first]} to {written[last]})"
             parts.append(f"{name} {number(float(values[first]), 3)} to {number(float(values[last]), 3)}{span}")
@@ -77,14 +86,8 @@ def _ends(drawn: SweepPicture) -> str:
 
 
 def caption(drawn: SweepPicture, sweep: Sweep) -> str:
-    """Tell what the picture shows and how it is to be read."""
-    sentences = [best(drawn)]
-    if len(drawn.axes) == 1:
-        sentences.append("Bars: ± 2 standard errors over trials.")
-    else:
-        sentences.append("Frames mark the best.")
-    if steps := _steps(sweep):
-        sentences.append(f"Steps: {steps}.")
+    """Tell what the picture shows: what became of the claims about its metric, else where each sampler is best."""
+    sentences = claims_about(sweep, drawn.metric) or [best(drawn)]
     if drawn.held:
         sentences.append(f"Of the other axes only the first value is shown: {drawn.held}.")
     if drawn.cut:
@@ -98,6 +101,27 @@ def caption(drawn: SweepPicture, sweep: Sweep) -> str:
         mark = "hollow or crossed" if len(drawn.axes) == 1 else "crossed"
         sentences.append(f"At {count} of {len(sweep.outcomes)} points trials diverged or the run failed: {mark}.")
     return " ".join(sentences)
+
+
+def method(drawn: SweepPicture, sweep: Sweep) -> str:
+    """Tell how the picture is to be read, and what the caption had no room for."""
+    sentences = [best(drawn)] if claims_about(sweep, drawn.metric) else []
+    sentences.append("Bars: ± 2 standard errors over trials." if len(drawn.axes) == 1 else "Frames mark the best.")
+    if steps := _steps(sweep):
+        sentences.append(f"Steps: {steps}.")
+    return " ".join(sentences)
+
+
+def claims_about(sweep: Sweep, metric: str) -> list[str]:
+    """Return a sentence for each claim about a metric: what it says, and at how many points it holds."""
+    judged = [one.summary.get("claims", ()) for one in sweep.outcomes if one.summary is not None]
+    told = asked_at_points(sweep.scenario, judged).outcomes
+    return [
+        f"{claim.text.rstrip('.')}: {outcome.word}."
+        for claim, outcome in zip(sweep.scenario.claims, told, strict=True)
+        if outcome.word != NOT_JUDGED
+        and metric in {read_side(side).quantity for side in (claim.left, claim.right) if isinstance(side, str)}
+    ]
 
 
 def _steps(sweep: Sweep) -> str:

@@ -26,6 +26,7 @@ from tracker.reports.checks import checks, trust
 from tracker.reports.exhibit import Answer, VerdictBox
 from tracker.reports.judged_by import advantage, best_of, closed_gap, mean_of, wins_of
 from tracker.reports.metrics_disagree import cheapest_instead, still_opinion
+from tracker.reports.own_best_step import WHICH
 from tracker.reports.step_notes import steps_of
 from tracker.scenario.builders import share_minimisers
 
@@ -139,7 +140,7 @@ def did_it_track(view: View) -> Answer:
 
 def which_sampler(view: View) -> Answer:
     """Name the best sampler, if the paired trials decide; intervals are those of a contest."""
-    question, best = "Which sampler?", best_of(view)
+    question, best = WHICH, best_of(view)
     if best is None:
         return Answer(question, "none", ALL_DIVERGED, "bad")
     lost = [name for name in view.samplers if name not in view.alive]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracker.baseline_names import BASELINES
-from tracker.formatting import counted, few
+from tracker.formatting import counted, few, sentence
 from tracker.metrics.table import METRICS
 from tracker.reports.exhibit import Answer, VerdictBox
 
@@ -25,13 +25,26 @@ IGNORED = {"claim", "claims", "description"}  # words, which change no number
 def differences(first: Run, second: Run) -> list[str]:
     """Return a line for each key that the two scenarios do not share: "samplers.classical.beta: 4.0 → 6.0"."""
     one, two = (dict(_flat("", run.scenario.content())) for run in (first, second))
-    found = [
-        f"{key}: {_shown(one, key)} → {_shown(two, key)}"
+    changes = {
+        key: f"{_shown(one, key)} → {_shown(two, key)}"
         for key in dict.fromkeys((*one, *two))
         if one.get(key) != two.get(key) and key.partition(".")[0] not in IGNORED
-    ]
+    }
+    found = [f"{key}: {change}" for key, change in _for_all(changes, (*one, *two)).items()]
     more = len(found) - MOST_DIFFERENCES
     return [*found[:MOST_DIFFERENCES], f"and {counted(more, 'more key')}"] if more > 0 else found
+
+
+def _for_all(changes: dict[str, str], keys: Sequence[str]) -> dict[str, str]:
+    """Return the changes, one in the place of those that all samplers share: "samplers.*.beta"."""
+    found: dict[str, str] = {}
+    for key, change in changes.items():
+        table, _, rest = key.partition(".")
+        last = rest.rpartition(".")[2]
+        alike = {other for other in keys if other.startswith("samplers.") and other.endswith(f".{last}")}
+        shared = table == "samplers" and len(alike) > 1 and all(changes.get(other) == change for other in alike)
+        found[f"samplers.*.{last}" if shared else key] = change
+    return found
 
 
 def _flat(place: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -51,17 +64,22 @@ def _shown(keys: dict[str, Any], key: str) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
 
 
+def _sides(changes: Sequence[Change], quantity: str) -> tuple[list[str], list[str], list[Change]]:
+    """Return the samplers of which the interval says that the second run is better, and worse, and all changes."""
+    mine = [change for change in changes if change.quantity == quantity and change.sampler not in BASELINES]
+    smaller = [change.sampler for change in mine if change.ratio.high < 1.0]
+    larger = [change.sampler for change in mine if change.ratio.low > 1.0]
+    return (*((smaller, larger) if METRICS[quantity].smaller_is_better else (larger, smaller)), mine)
+
+
 def in_a_line(changes: Sequence[Change], quantity: str) -> str:
     """Return for how many samplers the second run is better in a quantity, and for how many that is not told."""
     metric = METRICS[quantity]
-    mine = [change for change in changes if change.quantity == quantity and change.sampler not in BASELINES]
+    better, worse, mine = _sides(changes, quantity)
     known = [change for change in mine if np.isfinite(change.ratio.low) and np.isfinite(change.ratio.high)]
-    smaller = [change.sampler for change in known if change.ratio.high < 1.0]
-    larger = [change.sampler for change in known if change.ratio.low > 1.0]
-    better, worse = (smaller, larger) if metric.smaller_is_better else (larger, smaller)
-    level = len(known) - len(smaller) - len(larger)
+    level = len(known) - len(better) - len(worse)
     parts = [f"second run better for {few(better, 'sampler', len(mine))}"] if better else []
-    parts += [f"worse for {few(worse, 'sampler', len(mine))}"] if worse else []
+    parts += [f"{'' if better else 'second run '}worse for {few(worse, 'sampler', len(mine))}"] if worse else []
     parts += [f"not told for {level} of {len(mine)}"] if level else []
     parts += [f"no interval for {len(mine) - len(known)} of {len(mine)}"] if len(known) < len(mine) else []
     return f"{metric.label}: {', '.join(parts) or 'nothing to compare'}"
@@ -77,18 +95,28 @@ def comparison_box(first: Run, second: Run, changes: Sequence[Change]) -> Verdic
     """Return the box on top of the page of a comparison."""
     lines, differ = summary_lines(changes), differences(first, second)
     words = "; ".join(differ[:2]) if differ else "Nothing but names: the scenarios are the same."
-    more = tuple(differ[2:])
-    return VerdictBox(
-        (),
-        (
-            Answer("What differs?", counted(len(differ), "key") if differ else "nothing", words, "plain", more),
-            Answer(
-                "Is the second run better?",
-                "",
-                f"{lines[0]}." if lines else "Nothing to compare.",
-                "plain",
-                tuple(lines[1:]),
-                "changes",
-            ),
+    told = [change.quantity for change in changes if METRICS[change.quantity].shown]
+    mark, tone = better_or_worse(changes, told[0]) if told else ("", "plain")
+    answers = (
+        Answer("What differs?", "", words, "plain", tuple(differ[2:])),
+        Answer(
+            "Is the second run better?",
+            mark,
+            f"{sentence(lines[0])}." if lines else "Nothing to compare.",
+            tone,
+            tuple(f"{sentence(line)}." for line in lines[1:]),
+            "changes",
         ),
     )
+    return VerdictBox((), answers)
+
+
+def better_or_worse(changes: Sequence[Change], quantity: str) -> tuple[str, str]:
+    """Return the mark of a comparison by one quantity, and its tone: the intervals decide for all samplers, for some, or none."""
+    better, worse, mine = _sides(changes, quantity)
+    if better and worse:
+        return "for some better, for some worse", "warn"
+    one_way, word, tone = (better, "better", "good") if better else (worse, "worse", "bad")
+    if not one_way:
+        return "not told", "plain"
+    return (word if len(one_way) == len(mine) else f"{word} for {len(one_way)} of {len(mine)}"), tone

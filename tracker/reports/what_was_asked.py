@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from tracker.scenario import Scenario
 
+NOT_JUDGED = "not judged"
 TONES = {"holds": "good", "does not hold": "bad", "not told": "warn"}
 
 
@@ -23,6 +24,7 @@ def head_of_page(scenario: Scenario, judged: Sequence[Mapping[str, Any]]) -> Ask
     outcomes = [
         ClaimOutcome(claim.text, one["outcome"], TONES[one["outcome"]], _numbers(claim, one)) for claim, one in pairs
     ]
+    outcomes += _unjudged(scenario)
     return Asked(scenario.claim, scenario.description, tuple(outcomes))
 
 
@@ -33,8 +35,16 @@ def asked_at_points(scenario: Scenario, judged: Sequence[Sequence[Mapping[str, A
         words = [claims[n]["outcome"] for claims in judged if n < len(claims)]
         told = [f"{word} at {words.count(word)}" for word in TONES if word in words]
         tone = TONES[words[0]] if len(set(words)) == 1 else "plain"
-        outcomes.append(ClaimOutcome(claim.text, f"{', '.join(told)} of {counted(len(words), 'point')}", tone))
+        word = f"{', '.join(told)} of {counted(len(words), 'point')}" if words else NOT_JUDGED
+        outcomes.append(ClaimOutcome(claim.text, word, tone))
+    outcomes += _unjudged(scenario)
     return Asked(scenario.claim, scenario.description, tuple(outcomes))
+
+
+def _unjudged(scenario: Scenario) -> list[ClaimOutcome]:
+    """Mark a claim that nothing judges: a sentence without ``[[claims]]``."""
+    alone = bool(scenario.claim) and not scenario.claims
+    return [ClaimOutcome("the scenario has no [[claims]]", NOT_JUDGED)] if alone else []
 
 
 def _numbers(claim: Any, one: Mapping[str, Any]) -> str:

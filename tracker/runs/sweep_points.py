@@ -116,6 +116,11 @@ def points_of(scenario: Scenario) -> tuple[Point, ...]:
     return tuple(points)
 
 
+def scenario_at(sweep: Scenario, chosen: Settings) -> Scenario:
+    """Return the scenario of a sweep with these settings, which need not be among its points."""
+    return _changed(sweep.replace(sweep=None), chosen, set())
+
+
 def _changed(base: Scenario, chosen: Settings, built: set[str]) -> Scenario:
     from tracker.scenario.model import make_scenario
 

@@ -116,22 +116,28 @@ def _scale(ax: Axes, view: View) -> None:
     ratios = {s.name: view.scenario.chain.alpha / s.epsilon for s in view.scenario.samplers}
     high = max(100.0, 3 * max(ratios.values()), 3 / min(ratios.values()))
     low = 1.0 / high  # as far to both sides: the three labels then have room, however far a ratio is from 1
-    for left, right, place, align, label in (
-        (low, SLOW, 0.0, "left", "slow: frozen"),
-        (SLOW, FAST, 0.5, "center", "matched: switched"),
-        (FAST, high, 1.0, "right", "fast: averaged"),
-    ):
-        ax.axvspan(left, right, color=RULE, alpha=0.5 if label.startswith("matched") else 0.2, linewidth=0)
-        ax.text(place, 1.04, label, ha=align, va="bottom", transform=ax.transAxes, color=MUTED)
+    ax.set_xlim(low, high)
+    log_axis(ax)
+    regime_bands(ax)
     for n, (name, ratio) in enumerate(ratios.items()):
         look = view.looks[name]
         ax.plot([ratio], [0.5 + 0.6 * ((n + 0.5) / len(ratios) - 0.5)], look.marker, color=look.color, label=name)
-    log_axis(ax)
-    ax.set_xlim(low, high)
     ax.set(yticks=[], ylim=(0, 1))
     ax.spines["left"].set_visible(False)
     ax.set_xlabel("α/ε, chain step over sampler step")
     ax.grid(visible=False)
+
+
+def regime_bands(ax: Axes) -> None:
+    """Shade the three regimes on a logarithmic axis of alpha over epsilon, which keeps its ends; name those that it shows."""
+    low, high = ax.get_xlim()
+    ends = ((0.0, SLOW, "slow: frozen"), (SLOW, FAST, "matched: switched"), (FAST, np.inf, "fast: averaged"))
+    shown = [(max(low, left), min(high, right), label) for left, right, label in ends if left < high and right > low]
+    for n, (left, right, label) in enumerate(shown):
+        ax.axvspan(left, right, color=RULE, alpha=0.5 if label.startswith("matched") else 0.2, linewidth=0)
+        place, align = ((0.0, "left"), (0.5, "center"), (1.0, "right"))[n if len(shown) == 3 else 2 * n]
+        ax.text(place, 1.02, label, ha=align, va="bottom", transform=ax.transAxes, color=MUTED)
+    ax.set_xlim(low, high)
 
 
 def _curves(ax: Axes, view: View, known: dict[str, StepTheory]) -> None:

@@ -72,7 +72,13 @@ def exhibit(view: View) -> Exhibit | Omitted:
         axes[-1].set_xlabel(view.coordinate_name)
         legend(fig, axes[0])
     return Exhibit(
-        KEY, QUESTION, _caption(view, distances, laws, exact), _alt(view), fig, _table(view, distances, found)
+        KEY,
+        QUESTION,
+        _caption(view, distances),
+        _alt(view),
+        fig,
+        _table(view, distances, found),
+        _method(view, distances, laws, exact),
     )
 
 
@@ -182,12 +188,26 @@ def _panel(
     ax.set_title(f"while {mode} holds" if len(view.modes) > 1 else mode)
 
 
-def _caption(view: View, distances: dict[tuple[str, int], Distance], laws: list[Laws], exact: OwnLaws) -> str:
+def _worst(view: View, distances: dict[tuple[str, int], Distance]) -> dict[str, Distance]:
+    """Return the distance of each sampler in its worst mode."""
     by_name = {name: [distances[key] for key in distances if key[0] == name] for name in view.samplers}
-    known = {name: max(found, key=lambda one: one.w1) for name, found in by_name.items() if found}
-    spread = float(np.sqrt(max(_variance(law.gibbs) for law in laws)))
+    return {name: max(found, key=lambda one: one.w1) for name, found in by_name.items() if found}
+
+
+def _caption(view: View, distances: dict[tuple[str, int], Distance]) -> str:
+    known = _worst(view, distances)
     text = f"W1 from Gibbs' law of the mode, in its worst mode: {_nearest(known)}"
-    text += f"; the law itself has a standard deviation of {number(spread)}"
+    if wild := [name for name in known if view.index(name) not in usual_samplers(view)]:
+        text += f"; {few(wild, 'sampler')} {'strays' if len(wild) == 1 else 'stray'} far beyond the frame"
+    if len(view.modes) > MOST_PANELS:
+        text += f"; {MOST_PANELS} of the {len(view.modes)} modes are drawn, the table has all"
+    return f"{text}."
+
+
+def _method(view: View, distances: dict[tuple[str, int], Distance], laws: list[Laws], exact: OwnLaws) -> str:
+    """What the distances are to be held against, and what is drawn."""
+    spread = float(np.sqrt(max(_variance(law.gibbs) for law in laws)))
+    text = f"The law itself has a standard deviation of {number(spread)}"
     if len(view.modes) > 1:
         text += "; right after a switch a sampler is elsewhere, so the distance holds lag as well as discretisation"
         if has_twins(view):
@@ -198,14 +218,6 @@ def _caption(view: View, distances: dict[tuple[str, int], Distance], laws: list[
         text += f"; the dashed line is {view.samplers[0]}'s own law, exactly: that {exact.meaning}"
     if 0 < len(shown := in_colour(view)) < len(view.samplers):
         text += f"; in colour {describe(view, shown)}"
-    if wild := [name for name in known if view.index(name) not in usual_samplers(view)]:
-        text += (
-            f"; {few(wild, 'sampler')} strays far beyond the frame"
-            if len(wild) == 1
-            else f"; {few(wild, 'sampler')} stray far beyond the frame"
-        )
-    if len(view.modes) > MOST_PANELS:
-        text += f"; {MOST_PANELS} of the {len(view.modes)} modes are drawn, the table has all"
     return f"{text}."
 
 
@@ -246,7 +258,7 @@ def _alt(view: View) -> str:
 
 def _table(view: View, distances: dict[tuple[str, int], Distance], found: dict[tuple[str, int], Array]) -> Table:
     rows = tuple(
-        (name, mode, *distances.get((name, x), (None, None, None)), float(sample.mean()) if sample.size else None,
+        (name, mode, *distances.get((name, x), (None, None, None))[:3], float(sample.mean()) if sample.size else None,
          float(sample.std()) if sample.size else None, sample.size)
         for name in view.names
         for x, mode in enumerate(view.mode_names)

@@ -129,7 +129,7 @@ def exhibit(view: View, found: dict[str, Health]) -> Exhibit:
         "gradient noise over injected noise (the median over trials, with a line to the largest), and " if noisy else ""
     )
     alt = f"Dots for {len(found)} samplers: {noise}step over stability limit (the largest)."
-    return Exhibit(KEY, QUESTION, _caption(view, found), alt, fig, _table(view, found))
+    return Exhibit(KEY, QUESTION, _caption(view, found), alt, fig, _table(view, found), _method(found))
 
 
 def _without_noise(found: dict[str, Health]) -> bool:
@@ -166,9 +166,13 @@ def _caption(view: View, found: dict[str, Health]) -> str:
             else "errors recomputed from the recorded points agree exactly"
         )
     text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _method(found: dict[str, Health]) -> str:
+    """How the figure is to be read."""
     spread = any(np.isfinite(h.noise) and h.noise > h.median_noise for h in found.values())
-    how = " Dots: the median over trials, with a line to the largest." if spread else ""
-    return f"{text[0].upper()}{text[1:]}.{how}"
+    return "Dots: the median over trials, with a line to the largest." if spread else ""
 
 
 def _about_noise(found: dict[str, Health]) -> list[str]:

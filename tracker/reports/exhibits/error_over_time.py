@@ -46,7 +46,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
     first = next(iter(curves.values()))
     fig = _small_multiples(view, middle, first) if len(view.alive) > MOST_LINES else _together(view, middle, curves)
     caption, alt = _caption(view, first, len(middle)), _alt(view, list(curves))
-    return Exhibit(KEY, question, caption, alt, fig, _table(view, middle, first))
+    return Exhibit(KEY, question, caption, alt, fig, _table(view, middle, first), _method(view))
 
 
 def _together(view: View, middle: Array, curves: dict[str, dict[str, Curve]]) -> Figure:
@@ -158,17 +158,21 @@ def _caption(view: View, error: dict[str, Curve], bins: int) -> str:
     among = (
         f"from {number(own[best])} ({best}) to {number(own[worst])} ({worst})" if best != worst else number(own[best])
     )
-    bands = (
-        "bands are 95 % intervals over trials"
-        if view.trials >= FEWEST_TRIALS
-        else f"no bands: {no_interval(view.trials)}"
-    )
     beside = {FROZEN: "standing still", ORACLE: "knowing the mode"}
     told = [f"{number(late.get(name))} for {words}" for name, words in beside.items() if name in view.names]
     against = f", against {listed(told)}" if told else ""
-    grey = " Grey: the other samplers; dotted: standing still." if len(view.alive) > MOST_LINES else ""
     what = "excess cost" if view.no_distance else "error"
-    return f"In the second half of the run the {what} is {among}{against}; {bands}.{grey}"
+    return f"In the second half of the run the {what} is {among}{against}."
+
+
+def _method(view: View) -> str:
+    """How the figure is to be read."""
+    bands = (
+        "Bands are 95 % intervals over trials."
+        if view.trials >= FEWEST_TRIALS
+        else f"No bands: {no_interval(view.trials)}."
+    )
+    return bands + (" Grey: the other samplers; dotted: standing still." if len(view.alive) > MOST_LINES else "")
 
 
 def _alt(view: View, titles: list[str]) -> str:

@@ -62,7 +62,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
         _legend(fig, split if told else {}, view, shown)
     alt = "Mean square errors on an axis of all that could be known, with the rungs of theory"
     alt += "; below, bars of the parts of each error." if told else "."
-    caption, method = _caption(view, shown, lines, split), _method(view, lines)
+    caption, method = _caption(view, shown, lines, split), _method(view, shown, lines, split)
     return Exhibit(KEY, QUESTION, caption, alt, fig, _table(view, shown, split), method)
 
 
@@ -220,29 +220,15 @@ def _caption(view: View, shown: list[str], lines: list[Line], split: Mapping[str
         if line.exact:
             told = heat is not None and error > line.error > 0.0  # a point and a spread are not set against each other
             times = f", {number(error / line.error)} times less" if told else ""
-            what = (
-                "no algorithm that sees one gradient a step, and nothing else, has less"
-                if line.bound
-                else "achievable by what knows the chain and all costs"
-            )
-            said.append(f"The {line.name} has {number(line.error)}{times}: {what}.")
+            what = ": no algorithm that sees one gradient a step, and nothing else, has less" if line.bound else ""
+            said.append(f"The {line.name} has {number(line.error)}{times}{what}.")
             ahead = [name for name in shown if line.bound and interval_of(view, name)[1] < line.error]
             if ahead:
                 said.append(
                     f"{listed(ahead)} {'has' if len(ahead) == 1 else 'have'} less: more is told to {'it' if len(ahead) == 1 else 'them'} than gradients."
                 )
-    hot = any(parts.get("temperature", 0.0) > 0.0 for parts in split.values())
-    if hot and any(line.exact for line in lines):
-        said.append(
-            "Filters name a point and have no temperature: samplers at a finite beta are to be compared with them from the red mark on."
-        )
     if not any(line.exact for line in lines) and (missing := reasons(view)):
         said.append(f"Not computed here: {listed([rung for rungs in missing.values() for rung in rungs])}.")
-    hard = [name for name in shown if "not told apart" in split[name] and "temperature" in split[name]]
-    if hard:
-        said.append(
-            f"For {few(hard, 'sampler', len(shown))} noise and lag are not told apart: the expansion in small steps does not describe the error, or is not known for this cost."
-        )
     return " ".join(said)
 
 
@@ -255,10 +241,24 @@ def reasons(view: View) -> dict[str, list[str]]:
     return found
 
 
-def _method(view: View, lines: list[Line]) -> str:
-    """Why rungs are missing: in the fold, a reason that several share once."""
-    missing = {} if any(line.exact for line in lines) else reasons(view)
-    return " ".join(f"No {' and no '.join(rungs)}: {in_words(reason)}." for reason, rungs in missing.items())
+def _method(view: View, shown: list[str], lines: list[Line], split: Mapping[str, Mapping[str, float]]) -> str:
+    """How errors are set beside rungs, and why rungs are missing: a reason that several share once."""
+    exact = any(line.exact for line in lines)
+    said = []
+    if exact:
+        said.append("A filter is achievable by what knows the chain and all costs.")
+    if exact and any(parts.get("temperature", 0.0) > 0.0 for parts in split.values()):
+        said.append(
+            "Filters name a point and have no temperature: samplers at a finite beta are to be compared with them from the red mark on."
+        )
+    hard = [name for name in shown if "not told apart" in split[name] and "temperature" in split[name]]
+    if hard:
+        said.append(
+            f"For {few(hard, 'sampler', len(shown))} noise and lag are not told apart: the expansion in small steps does not describe the error, or is not known for this cost."
+        )
+    missing = {} if exact else reasons(view)
+    said += [f"No {' and no '.join(rungs)}: {in_words(reason)}." for reason, rungs in missing.items()]
+    return " ".join(said)
 
 
 def _table(view: View, shown: list[str], split: Mapping[str, Mapping[str, float]]) -> Table:

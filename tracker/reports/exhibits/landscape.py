@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.formatting import listed, percent
+from tracker.formatting import counted, listed, percent
 from tracker.reports.cost_plane import usual_samplers
 from tracker.reports.exhibit import Cell, Exhibit, Omitted, Table
 from tracker.reports.exhibits.time_in_target import by_mode
@@ -68,6 +68,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
         _alt(view, shown, shares),
         fig,
         _table(view, shares),
+        _method(view, plane, shown),
     )
 
 
@@ -160,21 +161,26 @@ def _caption(view: View, plane: Plane, shown: tuple[str, ...], shares: dict[str,
         same = percent(low) == percent(high)
         each = "" if len(view.modes) == 1 else " in each mode" if same else ", by mode"
         text = f"{best} is inside the target {percent(low) if same else f'{percent(low)} to {percent(high)}'} of the time{each}. "
+    if view.scenario.drift is not None:
+        text += "θ is drawn relative to the drift. "
+    if wild := [name for name in shown if view.index(name) not in usual_samplers(view)]:
+        text += f"{listed(wild)} strays far beyond the frame. "
+    if len(view.modes) > MOST_MODES:
+        text += f"{MOST_MODES} of {len(view.modes)} modes are drawn; the table has all. "
+    return text.rstrip() or f"Recorded θ of {counted(view.trials, 'trial')} over the cost."
+
+
+def _method(view: View, plane: Plane, shown: tuple[str, ...]) -> str:
+    """How the figure is to be read."""
     what = "Dots: recorded θ" if len(plane.axes) == 2 else "Filled: the density of recorded θ"
-    text += f"{what} over the cost (darker is less); star and dashed ring: minimiser and target." if len(plane.axes) == 2 else (
+    text = f"{what} over the cost (darker is less); star and dashed ring: minimiser and target." if len(plane.axes) == 2 else (
         f"{what} over the cost (grey line); dashed and shaded: minimiser and target."
     )  # fmt: skip
     if view.scenario.dimension > 2:
         text += f" Of {view.scenario.dimension} dimensions the two directions in which θ moves most are drawn, cut through the minimiser: a dot over the ring can be far from the target in the others."
-    if view.scenario.drift is not None:
-        text += " θ is drawn relative to the drift."
     left = len(view.samplers) - len(shown)
     if left > 0:
         text += f" Drawn are {describe(view, shown)}."
-    if wild := [name for name in shown if view.index(name) not in usual_samplers(view)]:
-        text += f" {listed(wild)} strays far beyond the frame."
-    if len(view.modes) > MOST_MODES:
-        text += f" {MOST_MODES} of {len(view.modes)} modes are drawn; the table has all."
     return text
 
 

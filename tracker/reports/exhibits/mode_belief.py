@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from tracker.reports.run_view import View
 
 KEY, QUESTION = "mode-belief", "What could be known of the mode?"
+METHOD = (
+    "The filter knows Q, alpha and all costs and sees one noisy gradient a step. The height of a colour is the probability of that "
+    "mode before the step, under the strip of the hidden mode."
+)
 PROBABILITIES = "mode_probability"
 
 
@@ -35,7 +39,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
         )
         belief.set(ylim=(0, 1), xlim=(0, max(1, view.recorded[-1])), ylabel="P(mode | past)", xlabel="step k")
         steps_axis(belief)
-    return Exhibit(KEY, QUESTION, _caption(view, trial), _alt(view, trial), fig, _table(view))
+    return Exhibit(KEY, QUESTION, _caption(view, trial), _alt(view, trial), fig, _table(view), METHOD)
 
 
 def of_hidden_mode(probability: Array, mode: Integers) -> Array:
@@ -60,10 +64,9 @@ def _caption(view: View, trial: int) -> str:
     delay = None if found is None else found["delay"]["mean"]
     late = "" if delay is None else f" Its likeliest mode changes {number(delay)} steps after a switch on average."
     return (
-        f"Trial {int(view.arrays['trial'][trial])}: the exact Bayes filter, which knows Q, alpha and all costs and sees one noisy "
-        f"gradient a step; the height of a colour is the probability of that mode before the step, under the strip of the hidden "
-        f"mode. Over all trials the hidden mode had probability {percent(held)} on average and was not the likeliest at "
-        f"{percent(wrong_share(view))} of the records; its estimate has a mean square error of {number(error)}.{late}"
+        f"The exact Bayes filter in trial {int(view.arrays['trial'][trial])}. Over all trials it gave the hidden mode "
+        f"{percent(held)} on average, and held another one likelier at {percent(wrong_share(view))} of the records; its estimate "
+        f"has a mean square error of {number(error)}.{late}"
     )
 
 

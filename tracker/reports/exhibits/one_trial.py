@@ -64,7 +64,9 @@ def exhibit(view: View) -> Exhibit | Omitted:
         fig.supylabel("as measured" if has_twins(view) else view.coordinate_name)
         axes[0].set_xlim(0, max(1, steps[-1]))
     changes = int((np.diff(mode[:-1]) != 0).sum())  # a change at the last record has no length
-    return Exhibit(KEY, QUESTION, _caption(view, trial, changes), _alt(view, changes), fig, _table(view, trial))
+    return Exhibit(
+        KEY, QUESTION, _caption(view, trial, changes), _alt(view, changes), fig, _table(view, trial), _method(view)
+    )
 
 
 def samplers_drawn(view: View) -> tuple[str, ...]:
@@ -210,6 +212,12 @@ def _caption(view: View, trial: int, changes: int) -> str:
         rest = f" (the first {MOST_ROWS - 1} samplers are drawn, and {shown[-1]}, which has the smallest error of all)"
     if len(set(scales(view, trial, shown).values())) > 1:
         rest += "; mind the scales, which differ"
+    hatched = " Hatched: an outage, in which no gradient arrives and nobody moves." if _outages(view) else ""
+    return f"{what}: {happened}; {ends}{rest}.{hatched}"
+
+
+def _method(view: View) -> str:
+    """How the figure is to be read."""
     twins = (
         " A parameter and its label-swapped twin are the same point: the twin nearest to the sampler is drawn, in the coordinates "
         "in which the cost measures distances."
@@ -219,8 +227,7 @@ def _caption(view: View, trial: int, changes: int) -> str:
     line = "The grey line is the minimiser of the hidden mode, which no sampler sees." if len(view.modes) > 1 else (
         "The grey line is the minimiser."
     )  # fmt: skip
-    hatched = " Hatched: an outage, in which no gradient arrives and nobody moves." if _outages(view) else ""
-    return f"{what}: {happened}; {ends}{rest}. {line}{hatched}{twins}"
+    return f"{line}{twins}"
 
 
 def _outages(view: View) -> bool:

@@ -88,7 +88,15 @@ def exhibit(view: View) -> Exhibit | Omitted:
     rows = tuple((n, view.mode_names[x], r.points, r.w1, r.l1, r.kl) for (n, x), r in found.items())
     columns = ("sampler", "mode", "recorded points", "W₁", "L₁", "KL")
     alt = "Minus the logarithm of the density of a coordinate over beta, dots, beside that of Gibbs' law, a line, for each mode."
-    return Exhibit(KEY, QUESTION, _caption(view, best, shown, found), alt, fig, Table(columns, rows))
+    return Exhibit(
+        KEY,
+        QUESTION,
+        _caption(view, best, shown, found),
+        alt,
+        fig,
+        Table(columns, rows),
+        _method(view, best, shown, found),
+    )
 
 
 def ages(view: View) -> tuple[Booleans, Booleans]:
@@ -146,10 +154,15 @@ def _caption(view: View, best: str, shown: list[int], found: dict[tuple[str, int
     ]
     lost = [view.mode_names[x] for x in range(len(view.modes)) if x not in shown]
     missing = f" Not drawn: {few(lost, 'mode')}." if lost else ""
+    return f"{best}: distances of the law that is read back to Gibbs' law: {'; '.join(said)}.{missing}"
+
+
+def _method(view: View, best: str, shown: list[int], found: dict[tuple[str, int], Read]) -> str:
+    """What is drawn, and from what."""
     points = counted(found[best, shown[0]].points, "recorded point")
     late = "from records later than a tenth of a mean stay after a switch" if view.switches else "from all records"
     own = f" of {view.mode_names[shown[0]]}" if len(view.modes) > 1 else ""
     return (
-        f"Minus the logarithm of the density of {view.coordinate_name} over β, beside that of Gibbs' law, whose minima are those of the cost: {best}, {late} "
-        f"({points}{own}, dependent ones). Distances between the two laws: {'; '.join(said)}.{missing}"
+        f"Minus the logarithm of the density of {view.coordinate_name} over β, beside that of Gibbs' law, whose minima are those of the cost, {late} "
+        f"({points}{own}, dependent ones)."
     )

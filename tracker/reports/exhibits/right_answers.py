@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tracker.reports.run_view import View
 
 KEY, QUESTION = "right-answers", "How often is it right after a switch?"
+METHOD = "By the recorded points; bands are 95 % intervals over trials."
 BINS = 12
 ROOM_BELOW = 0.15  # of the height, below the lowest sampler
 OLDEST = 0.9  # quantile of the ages that are drawn: few visits last longer
@@ -54,7 +55,9 @@ def exhibits(view: View) -> list[Exhibit]:
         legend(fig, ax)
     alt = f"Share of right answers against steps since a switch for {len(curves)} samplers and baselines."
     rows = [(whole(at), *(percent(float(curves[name].mean[i])) for name in curves)) for i, at in enumerate(middle)]
-    return [Exhibit(KEY, QUESTION, _caption(view, curves, middle), alt, fig, Table(("steps", *curves), tuple(rows)))]
+    return [
+        Exhibit(KEY, QUESTION, _caption(view, curves, middle), alt, fig, Table(("steps", *curves), tuple(rows)), METHOD)
+    ]
 
 
 def ages_of_records(mode: Integers, every: int) -> Integers:
@@ -111,4 +114,4 @@ def _caption(view: View, curves: dict[str, Curve], middle: Array) -> str:
     rest = f" ({len(order) - len(told)} others between)" if len(told) < len(order) else ""
     span = f"from {whole(middle[0])} to {whole(middle[-1])} steps after a switch"
     still = f"; standing still {percent(float(np.nanmean(curves[FROZEN].mean)))}" if FROZEN in curves else ""
-    return f"Right answers {span}: {', '.join(parts)}{rest}{still}. By the recorded points; bands are 95 % intervals over trials."
+    return f"Right answers {span}: {', '.join(parts)}{rest}{still}."

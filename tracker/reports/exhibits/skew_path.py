@@ -72,10 +72,8 @@ def _caption(view: View, curves: dict[str, Curve], shares: dict[str, float]) -> 
     for name in told:
         mean = curves[name].mean
         low, high = bounds(view, name)
-        parts.append(
-            f"{name} from {number(float(mean[0]))} to {number(float(mean[-1]))}, at its bounds [{low:g}, {high:g}] "
-            f"{percent(shares[name])} of the time"
-        )
+        held = f", at its bounds [{low:g}, {high:g}] {percent(shares[name])} of the time" if shares[name] > 0.0 else ""
+        parts.append(f"{name} from {number(float(mean[0]))} to {number(float(mean[-1]))}{held}")
     resets = sum(int(view.summary[name]["resets"]) for name in curves)
     guard = f"; the tangent process was reset {resets} times" if resets else ""
     some = ", the smallest, the largest and the one most at its bounds" if len(told) < len(curves) else ""

@@ -51,7 +51,7 @@ def exhibit(view: View) -> Exhibit | Omitted:
         axes[-1].set_xlabel("steps since the switch")
         axes[-1].set_xlim(*_ages_drawn(view, curves, arrivals))
         legend(fig, axes[0])
-    return Exhibit(KEY, QUESTION, _caption(view), _alt(view), fig, _table(view))
+    return Exhibit(KEY, QUESTION, _caption(view), _alt(view), fig, _table(view), _method(view))
 
 
 def error_by_age(view: View, name: str) -> Curve:
@@ -149,16 +149,21 @@ def _caption(view: View) -> str:
         return f"{head}, the error by age of the visit; the modes share their minimisers, so re-acquisition has no meaning."
     found = {name: view.summary[name]["recovery"] for name in view.alive}
     text = f"{head}; of those that led out of the target, {_half_back(found)}"
-    text += f". {sentence(_range(found, 'censored'))} of these waits were cut short by the next switch or the end"
     if inside := _range(found, "already"):
-        text += (
-            f". At {inside} of all switches they stood in the new target already: nothing to wait for, and not counted"
-        )
+        text += f". At {inside} of all switches they stood in the new target already, and had nothing to wait for"
+    return f"{text}."
+
+
+def _method(view: View) -> str:
+    """What the medians rest on, and how the figure is to be read."""
+    if not view.has_targets:
+        return ""
+    found = {name: view.summary[name]["recovery"] for name in view.alive}
+    text = f"{sentence(_range(found, 'censored'))} of the waits were cut short by the next switch or the end."
     if stayed := _range(found, "stayed"):
-        text += f". A wait ends at the first touch: a relaxation time later {stayed} were still inside"
-    intervals = "" if view.trials >= FEWEST_TRIALS else f" {sentence(no_interval(view.trials))} of the medians."
-    coloured = f" In colour {describe(view, best_reference_worst(view))}." if _grey(view) else ""
-    return f"{text}.{intervals}{coloured}"
+        text += f" A wait ends at the first touch: a relaxation time later {stayed} were still inside."
+    text += "" if view.trials >= FEWEST_TRIALS else f" {sentence(no_interval(view.trials))} of the medians."
+    return text + (f" In colour {describe(view, best_reference_worst(view))}." if _grey(view) else "")
 
 
 def _half_back(found: dict[str, dict[str, Any]]) -> str:

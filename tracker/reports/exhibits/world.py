@@ -40,7 +40,7 @@ def exhibit(view: View) -> Exhibit:
             ax.tick_params(labelleft=False)
         if graph:
             _graph(axes[-1], view)
-    return Exhibit(KEY, QUESTION, _caption(view), _alt(view, graph=graph), fig, _table(view))
+    return Exhibit(KEY, QUESTION, _caption(view), _alt(view, graph=graph), fig, _table(view), _method(view))
 
 
 def _landscape(ax: Axes, view: View, plane: object, x: int) -> None:
@@ -119,13 +119,17 @@ def _caption(view: View) -> str:
     if (law := view.run.summary["chain"]["stationary"]) and 1 < len(law) <= 4:
         shares = [f"{name} {percent(share)}" for name, share in zip(view.mode_names, law, strict=True)]
         parts.append(f"in the long run {', '.join(shares)}")
-    text = "; ".join(parts) + (
-        ". Darker is less cost; star: minimiser, dashed: target, circle: start." if view.scenario.dimension > 1 else (
-            ". Line: the cost over θ; star: minimiser, circle: start."
-        )
-    )  # fmt: skip
+    text = f"{'; '.join(parts)}."
     if view.scenario.drift is not None:
         text += f" As at the start: all landscapes drift ({view.scenario.drift.kind.replace('-', ' ')})."
+    return text
+
+
+def _method(view: View) -> str:
+    """How the figure is to be read."""
+    text = "Line: the cost over θ; star: minimiser, circle: start."
+    if view.scenario.dimension > 1:
+        text = "Darker is less cost; star: minimiser, dashed: target, circle: start."
     if view.scenario.chain is not None and len(view.modes) > 1:
         text += " Arrows: jumps that can happen; beside the modes, their mean stays in steps."
     if len(view.modes) > MOST_LANDSCAPES:
