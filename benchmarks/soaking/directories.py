@@ -59,7 +59,7 @@ def under_way(path: Path) -> None:
     """Leave a run of six shards after the third, with a snapshot of the fifth."""
 
     def stop(done: float, total: float, note: str) -> None:
-        if note == "running" and len(kept_entries(path)) >= 3:
+        if note.startswith("running") and len(kept_entries(path)) >= 3:
             raise KeyboardInterrupt
 
     with suppress(KeyboardInterrupt):

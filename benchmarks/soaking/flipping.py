@@ -216,7 +216,7 @@ def _broken_off(
     """Begin a run and break it off where there is enough to flip."""
 
     def stop(done: float, total: float, note: str) -> None:
-        if note == "running" and enough():
+        if note.startswith("running") and enough():
             raise KeyboardInterrupt
 
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -113,7 +113,7 @@ def workers(_: Sizes, folder: Path) -> None:
             now = kept_entries(path)
             lost += sum(now.get(index) != entry for index, entry in entries.items()) if now else 0
             entries = dict(now)
-            if note == "running" and done < total and len(killed) < 3 and len(now) >= 8 * (len(killed) + 1):
+            if note.startswith("running") and done < total and len(killed) < 3 and len(now) >= 8 * (len(killed) + 1):
                 children = psutil.Process().children(recursive=True)
                 killed.append(max(children, key=lambda child: child.cpu_times().user).pid)
                 os.kill(killed[-1], signal.SIGKILL)

@@ -91,7 +91,7 @@ def interrupt(scenario: tracker.Scenario, path: Path, after: int) -> None:
         return whole(problem, trials, progress, cancelled, keeper)
 
     def progress(done: float, total: float, note: str) -> None:
-        if note == "running" and len(kept_entries(path)) >= after:
+        if note.startswith("running") and len(kept_entries(path)) >= after:
             raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
@@ -617,7 +617,7 @@ def test_what_a_snapshot_holds_is_no_progress_of_this_process(
     monkeypatch.setattr(RunDirectory, "tell_progress", lambda _, *sign: signs.append(sign[:3]))
 
     def listen(done: float, total: float, note: str) -> None:
-        if note == "running":
+        if note.startswith("running"):
             told.append(done / total)
 
     run = tracker.run(scenario, path, 1, resume=True, engine=engine, progress=listen)
