@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tracker import skew
+from tracker.costs.gaussian_noise import noise_factor
 from tracker.skew.optimal_skew import _zeroing_rotation
 
 IDENTITY = 1e-12
@@ -332,3 +333,16 @@ def test_the_limit_of_a_sweep_is_where_the_product_crosses_and_not_a_factor() ->
     """(1 - e)(1 - 3e) = 1 at 4/3; the factors alone cross at 2 and 2/3."""
     assert skew.cyclic_limit([[[1.0]], [[3.0]]], [[0.0]]) == pytest.approx(4.0 / 3.0, rel=3e-7)
     assert skew.cyclic_limit([[[2.0]]], [[0.0]]) == pytest.approx(1.0, rel=3e-7)
+
+
+@pytest.mark.parametrize("N", [1, 2, 7, 60])
+def test_eigenvalues_of_a_diagonal_matrix_are_its_entries_to_the_last_bit(N):
+    """So that nothing depends on which of the two ways was taken; one number beside the diagonal, and LAPACK is asked."""
+    rng = np.random.default_rng(N)
+    H = np.diag(np.exp(5.0 * rng.standard_normal(N)))
+    np.testing.assert_array_equal(skew.symmetric_eigenvalues(H), np.linalg.eigvalsh(H))
+    np.testing.assert_array_equal(np.linalg.cholesky(H), noise_factor(H))
+    if N > 1:
+        H[0, 1] = H[1, 0] = 0.5 * np.sqrt(H[0, 0] * H[1, 1])
+        np.testing.assert_array_equal(skew.symmetric_eigenvalues(H), np.linalg.eigvalsh(H))
+        assert not np.isin(H[0, 0], skew.symmetric_eigenvalues(H))

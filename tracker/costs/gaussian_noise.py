@@ -22,6 +22,9 @@ def noise_factor(covariance: Array) -> Array:
     """
     if not covariance.any():
         return np.zeros((covariance.shape[0], 0))
+    diagonal = np.diag(covariance)
+    if diagonal.all() and np.count_nonzero(covariance) == diagonal.size and diagonal.min() > 0.0:
+        return np.diag(np.sqrt(diagonal))  # Cholesky's factor too, to the last bit
     try:
         return np.ascontiguousarray(np.linalg.cholesky(covariance), dtype=np.float64)
     except np.linalg.LinAlgError:

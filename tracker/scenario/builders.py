@@ -84,7 +84,7 @@ def relaxation(cost: Any, points: Array) -> float:
     found = [curvature(cost, point) for point in points]
     if not np.isfinite(found).all() or any(has_kink(cost, point) for point in points):
         return float("inf")
-    smallest = min(float(np.linalg.eigvalsh(H)[0]) for H in found)
+    smallest = min(float(skew.symmetric_eigenvalues(H)[0]) for H in found)
     return 1.0 / smallest if smallest > 0.0 else float("inf")
 
 

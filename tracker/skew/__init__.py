@@ -15,7 +15,7 @@ from tracker.skew.contraction_rates import (
     stability_limit,
     stationary_covariance,
 )
-from tracker.skew.matrices import basis, clip, from_pairs, is_skew, pairs, to_pairs, tridiagonal
+from tracker.skew.matrices import basis, clip, from_pairs, is_skew, pairs, symmetric_eigenvalues, to_pairs, tridiagonal
 from tracker.skew.optimal_skew import best_for_step, optimal
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "spectral_gap",
     "stability_limit",
     "stationary_covariance",
+    "symmetric_eigenvalues",
     "to_pairs",
     "tridiagonal",
 ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.skew.matrices import square
+from tracker.skew.matrices import square, symmetric_eigenvalues
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -296,5 +296,5 @@ def _eigenvalues(H: ArrayLike, S: ArrayLike) -> NDArray[np.complex128]:
     if hessian.shape != skew.shape:
         raise ValueError(f"S: shape {skew.shape} does not fit H of shape {hessian.shape}")
     if len(skew) > MANY and not skew.any():
-        return np.linalg.eigvalsh(hessian).astype(np.complex128)
+        return symmetric_eigenvalues(hessian).astype(np.complex128)
     return np.linalg.eigvals(hessian + skew @ hessian).astype(np.complex128)

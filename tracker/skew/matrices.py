@@ -129,3 +129,17 @@ def positive(H: ArrayLike) -> Array:
     if smallest <= 0.0:
         raise ValueError(f"H: must be positive definite; its smallest eigenvalue is {smallest:.6g}")
     return np.asarray(symmetric, dtype=np.float64)
+
+
+def symmetric_eigenvalues(H: Array) -> Array:
+    """Return the eigenvalues of a symmetric matrix, ascending, shape (N,): of a diagonal one without work of order N^3.
+
+    >>> import numpy as np
+    >>> from tracker import skew
+    >>> skew.symmetric_eigenvalues(np.diag([2.0, 1.0])).tolist()
+    [1.0, 2.0]
+    """
+    diagonal = np.diag(H)
+    if np.count_nonzero(H) == np.count_nonzero(diagonal):
+        return np.sort(diagonal)
+    return np.asarray(np.linalg.eigvalsh(H))
