@@ -28,7 +28,6 @@ THEIRS = [
     ".thesis.tex.0123456789ab.tmp",
     "sub.tmp",
     "000000.npz",
-    "code.py",
 ]
 OTHERS_JSON = [
     {"name": "my app", "start_url": "/"},

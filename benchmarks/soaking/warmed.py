@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from later_keys import data_files
 
 ROOT = Path(__file__).resolve().parents[2]
-DEADLINE = 900  # seconds after which a command counts as hung
+PATIENCE, HUNG = 300, 5400  # seconds of CPU, and by the clock, after which a command counts as hung: machines are busy
 FILE = "fuzz.toml"
 
 
@@ -96,11 +96,13 @@ def _serve(folder: str) -> None:
 
     def invoke(name: str, arguments: list[str]) -> Outcome:
         began = time.process_time()
-        signal.alarm(DEADLINE)
+        signal.setitimer(signal.ITIMER_PROF, PATIENCE)
+        signal.alarm(HUNG)
         with warnings.catch_warnings(record=True) as leaked:
             warnings.simplefilter("always")
             result = runner.invoke(whole, arguments)
         signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         seconds = round(time.process_time() - began, 3)
         ended = result.exception is None or isinstance(result.exception, SystemExit)
         error = None if ended else repr(result.exception)[:300]

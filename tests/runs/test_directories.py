@@ -283,6 +283,26 @@ def test_figures_are_not_written_through_links(name: str, tmp_path: Path) -> Non
     assert contents(outside) == before
 
 
+@pytest.mark.parametrize("words", [("report", "--figures", "svg"), ("status",), ("export", "--csv", "csv")])
+def test_a_figure_that_is_a_link_is_refused_by_name(words: tuple[str, ...], finished: Path, tmp_path: Path) -> None:
+    """Nothing was written through it, but the exit code was 0 or 2, and the page was there already."""
+    folder, outside = copied(finished, tmp_path), precious(tmp_path / "outside")
+    (folder / "figures").mkdir()
+    (folder / "figures" / "tracking.svg").symlink_to(outside / "thesis.tex")
+    before = contents(tmp_path)
+    done = invoke(words[0], folder, *words[1:])
+    assert (done.exit_code, done.stdout) == (7, "")
+    assert "figures/tracking.svg is a symbolic link, which no run makes: it is not followed" in done.stderr
+    assert contents(tmp_path) == before
+
+
+def test_a_link_in_figures_that_is_no_figures_is_not_ours(finished: Path, tmp_path: Path) -> None:
+    folder, outside = copied(finished, tmp_path), precious(tmp_path / "outside")
+    (folder / "figures").mkdir()
+    (folder / "figures" / "Notes.txt").symlink_to(outside / "thesis.tex")
+    assert invoke("status", folder).exit_code == 0
+
+
 @pytest.mark.parametrize("kind", ["svg", "pdf", "png"])
 def test_a_figure_proves_that_it_is_ours(kind: str, tmp_path: Path) -> None:
     from matplotlib.figure import Figure

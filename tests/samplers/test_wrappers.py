@@ -5,6 +5,7 @@ The world of the statistics is that of docs/mathematics, "Restart"; the longer t
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -146,6 +147,29 @@ def test_s_is_kept_and_velocities_are_not():
         assert S[k + 1] == S[k]
         np.testing.assert_array_equal(theta[k + 1], theta[k])
     assert run.dataset["final_skew"].sel(sampler="sampler-0").values[0, 0] == S[-1]
+
+
+def around(depth: int, kind: str) -> dict[str, Any]:
+    """Return the keys of ``langevin`` with ``depth`` samplers around it."""
+    keys: dict[str, Any] = {"kind": "langevin"}
+    for _ in range(depth):
+        outer = {"kind": "averaged", "rate": 0.1} if kind == "averaged" else {k: v for k, v in CUSUM.items() if k not in ("name", "sampler", "epsilon", "beta")}  # fmt: skip
+        keys = {**outer, "sampler": keys}
+    return keys
+
+
+@pytest.mark.parametrize("kind", ["averaged", "restart"])
+def test_samplers_stand_around_one_another_a_few_times_only(kind: str) -> None:
+    """Twelve took 17 s of CPU to validate, and a quarter of an hour to compile was not enough."""
+    mode = {"cost": "quadratic", "minimum": [0.0], "curvature": [[1.0]]}
+    began = time.process_time()
+    with pytest.raises(ScenarioError, match="sampler: at most 4 samplers may stand around one another"):
+        scenario_of([mode], [{**around(12, kind), "epsilon": 0.02}], start=[0.0])
+    with pytest.raises(ScenarioError, match="at most 4 samplers"):
+        scenario_of([mode], [{**around(5, kind), "epsilon": 0.02}], start=[0.0])
+    found = scenario_of([mode], [{**around(4, kind), "epsilon": 0.02}], start=[0.0])
+    assert time.process_time() - began < 4.0
+    assert found.samplers[0].kind == kind
 
 
 @pytest.mark.parametrize(

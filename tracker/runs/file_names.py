@@ -30,6 +30,8 @@ SWEEP_FILES = frozenset({LOCK, SWEEP_MANIFEST, SCENARIO, CODE, POINTS_TABLE, SWE
 SWEEP_FOLDERS = frozenset({POINTS, DAMAGED, FIGURES})
 
 _DATA_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}\.csv")
+_LINK = " is a symbolic link, which no run makes: it is not followed"
+_FIGURE = re.compile(r"[a-z0-9_-]+\.(svg|pdf|png)")
 _SHARD = re.compile(r"(\d{6})\.npz", re.ASCII)
 
 
@@ -64,16 +66,22 @@ def refuse_disguises(path: Path) -> None:
 
     A run writes files and folders. A link of that name leads elsewhere: what is read or written through it is not the run's.
     """
-    try:
-        entries = sorted(os.scandir(path), key=lambda entry: entry.name)
-    except OSError:
-        return  # whoever reads it says why
-    for entry in entries:
+    for entry in _entries(path):
         file, folder = is_file_of_a_run(entry.name), entry.name in RUN_FOLDERS | SWEEP_FOLDERS
         if not (file or folder):
             continue
         mode = entry.stat(follow_symlinks=False).st_mode
         if stat.S_ISLNK(mode):
-            raise CorruptRun(path, f"{entry.name} is a symbolic link, which no run makes: it is not followed")
+            raise CorruptRun(path, f"{entry.name}{_LINK}")
         if not (stat.S_ISREG(mode) if file else stat.S_ISDIR(mode)):
             raise CorruptRun(path, f"{entry.name} is no {'file' if file else 'folder'} of a run")
+    for entry in _entries(path / FIGURES):
+        if _FIGURE.fullmatch(entry.name) and entry.is_symlink():
+            raise CorruptRun(path, f"{FIGURES}/{entry.name}{_LINK}")
+
+
+def _entries(path: Path) -> list[os.DirEntry[str]]:
+    try:
+        return sorted(os.scandir(path), key=lambda entry: entry.name)
+    except OSError:
+        return []  # whoever reads it says why

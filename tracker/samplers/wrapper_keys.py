@@ -10,6 +10,7 @@ from pydantic import Field, PrivateAttr, ValidationError, ValidationInfo, model_
 from tracker.keys import Several
 from tracker.samplers.base import Evaluations, SamplerKeys
 
+MOST_AROUND = 4  # wrappers around one sampler: the code of each is compiled into that of the next
 KINDS = "kinds"  # in the context of a validation: the kinds that a file may name, those of plugins too
 
 
@@ -29,6 +30,8 @@ class WrapperKeys(SamplerKeys):
 
     @model_validator(mode="after")
     def _known_inside(self, info: ValidationInfo) -> WrapperKeys:
+        if self._around() > MOST_AROUND:
+            raise ValueError(f"sampler: at most {MOST_AROUND} samplers may stand around one another")
         known = (info.context or {}).get(KINDS, self.kinds)
         doubled = [key for key in self.shared if key in self.sampler]
         if doubled:
@@ -43,6 +46,13 @@ class WrapperKeys(SamplerKeys):
             lines = [f"sampler.{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_url=False)]
             raise Several(lines) from None
         return self
+
+    def _around(self) -> int:
+        """Return how many samplers with one inside there are, this one and those within; one more than allowed is enough to know."""
+        inside, found = self.sampler.get("sampler"), 1
+        while isinstance(inside, dict) and found <= MOST_AROUND:
+            inside, found = inside.get("sampler"), found + 1
+        return found
 
     def check_inside(self, inner: SamplerKeys) -> None:
         """Raise ValueError where the inner sampler cannot be wrapped like this."""
