@@ -252,7 +252,7 @@ def test_the_best_sampler_is_drawn_even_if_it_is_the_last() -> None:
     assert isinstance(found, Exhibit)
     titles = [ax.get_title(loc="left") for ax in found.figure.axes[1:]]
     assert titles == ["s0", "s1", "s2", "s3", "s4", "s7"]
-    assert "(the first 5 samplers are drawn, and s7, which has the smallest error of all)" in found.caption
+    assert "(the first 5 samplers are drawn, and s7, the best by the tracking error)" in found.caption
     few = one_trial.exhibit(View(interpreted(long_world(3, 6, 1, "{:.1}{}"))))
     assert isinstance(few, Exhibit)
     assert "drawn" not in few.caption.partition(". ")[0]

@@ -170,10 +170,14 @@ def test_a_law_within_a_large_chance_is_not_called_found(alone: View) -> None:
     law = alone.law
     assert law is not None
 
-    def judged(noise: float) -> Any:
+    def judged(noise: float, dimension: int = 1) -> Any:
         distances = {name: Distance(0.1, 4.0, noise, 1.0) for name in alone.samplers}
         planted: Any = SimpleNamespace(
-            alive=alone.alive, coordinate_name="θ", law=law._replace(distances=distances), asks_for_law=True
+            alive=alone.alive,
+            coordinate_name="θ₁",
+            law=law._replace(distances=distances),
+            asks_for_law=True,
+            scenario=SimpleNamespace(dimension=dimension),
         )
         return did_it_find_the_law(planted)
 
@@ -182,6 +186,8 @@ def test_a_law_within_a_large_chance_is_not_called_found(alone: View) -> None:
     assert (judged(0.6).mark, judged(0.6).tone) == ("not told apart", "warn")
     assert "more than a quarter of the law's standard deviation" in judged(0.6).more[0]
     assert judged(0.05).mark == "no"  # told from the law
+    assert judged(0.2).answer.startswith("W1 from the law: ")
+    assert judged(0.2, 2).answer.startswith("W1 of θ₁ from the law: ")  # of one coordinate of two
     spread = float(next(iter(law.distances.values())).spread)
     mode, beta = alone.modes[0], float(alone.scenario.samplers[0].beta)
     assert spread == pytest.approx(float(np.sqrt(1.0 / (beta * mode.cost.curvature[0, 0]))), rel=1e-3)

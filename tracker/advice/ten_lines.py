@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tracker.formatting import listed, number, percent, plain
+from tracker.formatting import listed, number, percent, plain, whole
 from tracker.scenario.step_warnings import FAST, SLOW
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _trials(row: Row) -> str:
     if trials["value"] is None:
         return "not known: it takes a finished run with another sampler"
     time = "" if seconds["value"] is None else f", {number(seconds['value'], 2)} s of one core"
-    return f"{trials['value']}{time}{_basis(trials)}"
+    return f"{whole(trials['value'])}{time}{_basis(trials)}"
 
 
 def _ladder(advice: Mapping[str, Any]) -> str:

@@ -75,7 +75,8 @@ def did_it_find_the_law(view: View) -> Answer:
         mark = "not told apart" if vague else "yes"
     tone = "good" if mark == "yes" else "warn"
     each = "" if law.one_law else ", each at its own temperature"
-    text = f"W1 from the law{each}: {near} {number(found[near].w1, 2)}"
+    which = f" of {view.coordinate_name}" if view.scenario.dimension > 1 else ""
+    text = f"W1{which} from the law{each}: {near} {number(found[near].w1, 2)}"
     text += f", {far} {number(found[far].w1, 2)}" if far != near else ""
     noise = [found[name].noise for name in inside if np.isfinite(found[name].noise)]
     chance = f" (up to {number(max(noise), 2)})" if noise else ""

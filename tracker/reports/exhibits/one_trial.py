@@ -209,7 +209,7 @@ def _caption(view: View, trial: int, changes: int) -> str:
     if shown == view.samplers[:MOST_ROWS]:
         rest = f" (the first {MOST_ROWS} samplers are drawn)" if len(view.samplers) > MOST_ROWS else ""
     else:
-        rest = f" (the first {MOST_ROWS - 1} samplers are drawn, and {shown[-1]}, which has the smallest error of all)"
+        rest = f" (the first {MOST_ROWS - 1} samplers are drawn, and {shown[-1]}, the best by the {view.score.title})"
     if len(set(scales(view, trial, shown).values())) > 1:
         rest += "; mind the scales, which differ"
     hatched = " Hatched: an outage, in which no gradient arrives and nobody moves." if _outages(view) else ""
