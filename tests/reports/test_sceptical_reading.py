@@ -16,7 +16,7 @@ import tracker
 from tracker.formatting import times_or_percent, with_interval
 from tracker.reports.checks import checks
 from tracker.reports.exhibit import Exhibit, Omitted
-from tracker.reports.exhibits import diagnostics, error_over_time, known_share, landscape, state_paths, world
+from tracker.reports.exhibits import diagnostics, error_over_time, known_share, landscape, state_paths, switches, world
 from tracker.reports.judged_by import MEAN_OF_THE_LAW
 from tracker.reports.law_found import Distance
 from tracker.reports.run_view import View
@@ -217,6 +217,26 @@ def test_waits_that_were_all_cut_short_have_no_ratio(switching: View) -> None:
     run = switching.run
     view = View(tracker.Run(run.scenario, lost, run.arrays, run.problem))
     assert not any("wait" in str(row[1]) for row in comparison(view).table.rows)  # type: ignore[union-attr]
+
+
+def test_a_first_touch_is_said_to_be_one_where_no_visit_shows_a_stay(switching: View) -> None:
+    """As where the chain is faster than theta settles: who swings through the target is not back."""
+    assert "whether they stayed is not known" not in switches.exhibit(switching).caption  # type: ignore[union-attr]
+    rows = [{**row, "recovery": {**row["recovery"], "stayed": None}} for row in switching.run.summary["samplers"]]
+    run = switching.run
+    view = View(tracker.Run(run.scenario, {**run.summary, "samplers": rows}, run.arrays, run.problem))
+    assert "A wait ends at the first touch: whether they stayed is not known" in switches.exhibit(view).caption  # type: ignore[union-attr]
+
+
+def test_large_errors_are_counted_in_thousands(switching: View) -> None:
+    def labels(factor: float) -> list[str]:
+        scaled = {**switching.run.arrays, "excess": factor * switching.run.arrays["excess"]}
+        run = tracker.Run(switching.scenario, switching.run.summary, scaled, switching.run.problem)
+        ax = error_over_time.exhibit(View(run)).figure.axes[1]  # type: ignore[union-attr]
+        return [str(ax.yaxis.get_major_formatter()(y, 0)) for y in (20000.0, 40000.0)]
+
+    assert labels(1e5) == ["20k", "40k"]
+    assert labels(1.0) != ["20k", "40k"]  # control
 
 
 def test_a_state_that_never_moves_takes_no_figure() -> None:

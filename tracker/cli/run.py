@@ -127,12 +127,8 @@ def run(file: File, options: RunOptions, trials: Trials = None, part: PartOption
         if options.json:
             print_json(result.summary)
         else:
-            steps = print_verdict_of_run(result) if share is None else {}
-            rows = [
-                {**row, "step_over_limit": steps.get(row["name"], row["step_over_limit"])}
-                for row in result.summary["samplers"]
-            ]
-            print_summary({**result.summary, "samplers": rows}, result.path)
+            summary = print_verdict_of_run(result) if share is None else result.summary
+            print_summary(summary, result.path)
     for warning in (
         ()
         if share is None and not options.json

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.padding import Padding
 from rich.text import Text
@@ -20,10 +20,10 @@ INDENT = 2
 STYLES = {"good": "green", "warn": "yellow", "bad": "red", "plain": "bold"}
 
 
-def print_verdict_of_run(run: Run) -> dict[str, float]:
+def print_verdict_of_run(run: Run) -> dict[str, Any]:
     """Print the verdict of a run, in the words of its page; what fails here is told, and hides no results.
 
-    Return each step over its stability limit, which the verdict knows where the summary leaves it open for time.
+    Return the summary with each step over its stability limit, which the verdict knows where it was left open for time.
     """
     from tracker.reports.exhibits.diagnostics import health
     from tracker.reports.run_view import View
@@ -35,11 +35,13 @@ def print_verdict_of_run(run: Run) -> dict[str, float]:
         box = verdict(view, health(view))
     except Exception as problem:
         say(f"the verdict could not be told: {type(problem).__name__}: {problem}")
-        return {}
+        return run.summary
     screen = console()
     print_asked(screen, question)
     print_box(screen, box)
-    return view.steps_over_limits
+    steps = view.steps_over_limits
+    rows = [{**row, "step_over_limit": steps.get(row["name"])} for row in run.summary["samplers"]]
+    return {**run.summary, "samplers": rows}
 
 
 def print_asked(screen: Console, question: Asked) -> None:

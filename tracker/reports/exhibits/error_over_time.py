@@ -28,6 +28,7 @@ ASKED_OF_COSTS = "What do they lose, over time?"
 MOST_BINS = 25
 TABLE_ROWS = 10
 FAR_ABOVE = 8.0
+THOUSANDS = 1e4  # from here on an axis counts in thousands
 MOST_LINES = 3  # samplers in one panel; more have a panel each
 MOST_PANELS, PANELS_IN_A_ROW = 15, 3
 
@@ -124,6 +125,8 @@ def _draw(ax: Axes, view: View, middle: Array, curves: dict[str, Curve]) -> str:
         return ", logarithmic (the oracle's is 0)" if ORACLE in curves else ", logarithmic"
     top = max(_top(curve.mean) for curve in curves.values())
     ax.set_ylim(min(0.0, -0.02 * top), 1.1 * top or 1.0)
+    if top >= THOUSANDS:
+        ax.yaxis.set_major_formatter(lambda value, _: short(value))
     highest = max(float(np.nanmax(curve.mean, initial=0.0)) for curve in curves.values())
     return f", cut off: it reaches {number(highest)}" if highest > 1.1 * top else ""
 

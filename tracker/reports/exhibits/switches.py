@@ -151,6 +151,10 @@ def _caption(view: View) -> str:
     text = f"{head}; of those that led out of the target, {_half_back(found)}"
     if inside := _range(found, "already"):
         text += f". At {inside} of all switches they stood in the new target already, and had nothing to wait for"
+    if not _range(found, "stayed") and any(one["median"] is not None for one in found.values()):
+        text += (
+            ". A wait ends at the first touch: whether they stayed is not known, no visit lasted long enough to tell"
+        )
     return f"{text}."
 
 
