@@ -306,3 +306,23 @@ def test_a_sweep_writes_its_numbers_as_runs_do() -> None:
     shown = tuning_table(best_steps(sweep))
     worlds = {str(row[0]) for row in shown.table.rows}
     assert worlds == {"chain.alpha = 10⁻⁵", "chain.alpha = 0.0002"}
+
+
+# --- the terminal
+
+
+def test_a_run_that_goes_on_shows_no_interval_of_dashes() -> None:
+    from rich.console import Console
+
+    from tracker.cli.watch import _table
+    from tracker.runs.so_far import ErrorSoFar
+
+    few, enough = (
+        ErrorSoFar("few", 0.6, float("nan"), float("nan"), 3, 0),
+        ErrorSoFar("enough", 0.6, 0.5, 0.7, 5, 0),
+    )
+    screen = Console(width=100, record=True, force_terminal=False)
+    screen.print(_table([few, enough], "tracking error"))
+    shown = screen.export_text()
+    assert "- to -" not in shown
+    assert "0.5000 to 0.7000" in shown  # control

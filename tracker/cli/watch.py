@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from pathlib import Path
@@ -134,8 +135,10 @@ def _lines(status: Status) -> list[str]:
 
 
 def _table(rows: list[ErrorSoFar], title: str) -> RenderableType:
-    cells = [
-        (row.sampler, number(row.mean), f"{number(row.low)} to {number(row.high)}", str(row.trials), str(row.diverged))
-        for row in rows
-    ]
+    cells = [(row.sampler, number(row.mean), _interval(row), str(row.trials), str(row.diverged)) for row in rows]
     return table(("so far", title, "95 % interval", "trials", "diverged"), cells)
+
+
+def _interval(row: ErrorSoFar) -> str:
+    """Return the interval; a dash while trials are too few for one."""
+    return f"{number(row.low)} to {number(row.high)}" if math.isfinite(row.low) else number(None)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tracker.formatting import DASH, counted, few, number, percent, sentence, times_or_percent, who, whole
+from tracker.metrics.averages import FEWEST_TRIALS
 from tracker.reports.exhibit import Answer
 from tracker.reports.exhibits.diagnostics import recomputed_difference, samplers_that_record
 from tracker.reports.exhibits.dwells import suspicions, visits_of
@@ -107,7 +108,11 @@ def _trials(view: View) -> Check:
     missing = int(view.scenario.trials) - view.trials
     if missing > 0:
         warnings.append(f"{whole(missing)} of {whole(view.scenario.trials)} trials are missing: some shards failed.")
-    if view.trials < FEW_TRIALS:
+    if view.trials < FEWEST_TRIALS:
+        warnings.append(
+            f"Only {counted(view.trials, 'trial')}: differences between samplers may be chance, and nothing tells."
+        )
+    elif view.trials < FEW_TRIALS:
         warnings.append(
             f"Only {counted(view.trials, 'trial')}: intervals are rough, and differences between samplers may be chance."
         )
