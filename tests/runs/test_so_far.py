@@ -14,6 +14,7 @@ from worlds import bowls
 
 import tracker
 from tracker.cli import app
+from tracker.formatting import number
 from tracker.metrics.averages import half_width
 from tracker.runs.so_far import FinishedShards
 
@@ -60,6 +61,10 @@ def test_the_errors_so_far_are_those_of_the_finished_trials(tmp_path: Path) -> N
     assert "so far" in done.stdout
     assert f"{count} of 12 trials" in done.stdout
     assert "nobody computes; to continue:" in done.stdout
+    told = CliRunner().invoke(app, ["status", str(folder)]).stdout
+    best = min(rows[:2], key=lambda row: row.mean)  # of the samplers: baselines are in no race
+    assert f"smallest tracking error so far: {best.sampler}, {number(best.mean, 4)}" in told
+    assert f"over {count} trials; tracker watch shows all" in told
 
 
 def test_a_damaged_shard_counts_as_not_finished_and_a_replaced_run_is_read_anew(tmp_path: Path) -> None:
