@@ -221,7 +221,7 @@ def provenance(sweep: Sweep) -> Section:
     rows = [
         ("scenario", about.name),
         ("seed", str(about.seed)),
-        ("trials × steps", f"{about.trials} × {about.steps}"),
+        ("trials × steps", f"{whole(about.trials)} × {whole(about.steps)}"),
         ("points", str(len(sweep.outcomes))),
         ("sha256 of the scenario", about.sha256),
         ("sha256 of the points' hashes", result_hash(sweep)),
