@@ -21,7 +21,7 @@ from tracker.reports.judged_by import MEAN_OF_THE_LAW
 from tracker.reports.law_found import Distance
 from tracker.reports.run_view import View
 from tracker.reports.sampler_vs_sampler import exhibit as comparison
-from tracker.reports.sweep_page import subtitle, tuning_table
+from tracker.reports.sweep_page import points_table, subtitle, sweep_exhibits, tuning_table
 from tracker.reports.tuning import best_steps
 from tracker.reports.verdict_box import did_it_find_the_law, did_it_track, which_sampler
 from tracker.scenario.step_warnings import _share
@@ -305,6 +305,10 @@ def test_a_sweep_writes_its_numbers_as_runs_do() -> None:
     shown = tuning_table(best_steps(sweep))
     worlds = {str(row[0]) for row in shown.table.rows}
     assert worlds == {"chain.alpha = 10⁻⁵", "chain.alpha = 0.0002"}
+    drawn = next(one for one in sweep_exhibits(sweep) if one.key == "tracking-error")
+    assert isinstance(drawn, Exhibit)
+    assert {row[0] for row in drawn.table.rows} == {"10⁻⁵", "0.0002"}
+    assert {row[1] for row in points_table(sweep).table.rows} == {"10⁻⁵", "0.0002"}
 
 
 # --- the terminal

@@ -25,7 +25,7 @@ from tracker.reports.figure_style import (
     short,
     shorten,
 )
-from tracker.reports.sweep_axes import RATIO, is_choice, is_geometric, over_step, positions, ticks
+from tracker.reports.sweep_axes import RATIO, is_choice, is_geometric, over_step, positions, ticks, written
 from tracker.reports.sweep_words import best_places, caption, method
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ def _table(sweep: Sweep, metric: str) -> Table:
     names = [str(name) for name in sweep.dataset["sampler"].values]
     rows: list[tuple[Cell, ...]] = []
     for outcome in sweep.outcomes:
-        values = [axis.labels[n] for axis, n in zip(sweep.axes, outcome.point.place, strict=True)]
+        values = [written(axis)[n] for axis, n in zip(sweep.axes, outcome.point.place, strict=True)]
         numbers = sweep.dataset[metric].values[outcome.point.place]
         rows.append((*values, *(float(value) for value in numbers), outcome.state))
     return Table((*(axis.address for axis in sweep.axes), *names, "outcome"), tuple(rows))
