@@ -324,6 +324,25 @@ def test_the_command_of_a_part(file: Path, whole: tracker.Run, tmp_path: Path) -
     assert not (tmp_path / "no").exists()
 
 
+def test_a_merge_is_not_written_into_a_part_and_names_its_own_options(parts: list[Path], tmp_path: Path) -> None:
+    """OUT inside of a part was accepted; where something stood in its place, options were named that merge does not have."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("years of work")
+    inside = call("merge", parts[0] / "all", *parts)
+    assert inside.exit_code == 7
+    assert "is one of the parts, or inside of one" in inside.stderr
+    assert not (parts[0] / "all").exists()
+    for place, ways in ((tmp_path / "mine", "nothing here is touched, name another OUT"), (tmp_path / "all", "--replace overwrites it, name another OUT")):  # fmt: skip
+        if place.name == "all":
+            assert call("merge", place, *parts).exit_code == 0
+        taken = call("merge", place, *parts)
+        assert taken.exit_code == 7
+        assert taken.stderr.endswith(f"{ways}\n")
+        assert "--out" not in taken.stderr
+        assert "--resume" not in taken.stderr
+    assert (tmp_path / "mine" / "thesis.tex").read_text() == "years of work"
+
+
 def test_pieces_are_cut_where_the_earlier_run_ended() -> None:
     manifest = manifest_of(MANY, 2, earlier=Earlier(3, "0" * 64, "0" * 64, (1.0, 1.0)))
     assert shards_of(manifest) == [range(2), range(2, 3), range(3, 5), range(5, 7), range(7, 8)]

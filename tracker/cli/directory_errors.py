@@ -13,8 +13,17 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def written_by(what: str, folder: Path, again: str) -> Iterator[None]:
-    """Refuse in the user's words while ``what`` ("run" or "sweep") writes ``folder``; ``again`` is the command that continues it."""
+def written_by(
+    what: str,
+    folder: Path,
+    again: str,
+    ways: str = "--resume continues it, --replace overwrites it",
+    elsewhere: str = "--out chooses another",
+) -> Iterator[None]:
+    """Refuse in the user's words while ``what`` ("run" or "sweep") writes ``folder``; ``again`` is the command that continues it.
+
+    ``ways``, ``elsewhere``: the options that the command has where one of ours stands there already.
+    """
     from tracker.runs import FewerTrials, NothingComputed, RunDiffers, RunExists, RunLocked
     from tracker.runs.workers import OtherProgram
 
@@ -24,12 +33,11 @@ def written_by(what: str, folder: Path, again: str) -> Iterator[None]:
             yield
     except RunExists as found:
         foreign = f"no {what} wrote {found.names}, and nothing here is touched" if found.found else f"no {what}"
-        ways = "--resume continues it, --replace overwrites it" if found.is_run else foreign
-        raise Refused(EXISTS, f"{folder}: exists already; {ways}, --out chooses another") from None
+        raise Refused(EXISTS, f"{folder}: exists already; {ways if found.is_run else foreign}, {elsewhere}") from None
     except RunLocked as found:
         raise Refused(EXISTS, f"{folder}: is being written by {found.holder}") from None
     except RunDiffers as found:
-        head = f"{folder}: holds another {what}; --replace overwrites it, --out chooses another. It differs in"
+        head = f"{folder}: holds another {what}; --replace overwrites it, {elsewhere}. It differs in"
         raise Refused(EXISTS, head, *(f"  {line}" for line in found.differences)) from None
     except FewerTrials as found:
         line = (

@@ -40,7 +40,7 @@ def merge(
     from tracker.runs import CorruptRun
     from tracker.runs import merge as merge_parts
 
-    with written_by("run", out, "the same command"):
+    with written_by("run", out, "the same command", "--replace overwrites it", "name another OUT"):
         try:
             result = merge_parts(out, parts, replace=replace, plugins=plugins or (), code=code, notice=say)
         except CorruptRun as found:  # it names the part, which is not where we write

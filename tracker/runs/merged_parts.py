@@ -80,8 +80,10 @@ def merge(
     """
     found = found_parts(parts)
     directory = RunDirectory(Path(out), notice)
-    if any(one.path == directory.path for one in found):
-        raise CorruptRun(directory.path, "is one of the parts: the run of all of them needs a directory of its own")
+    if any(one.path in (directory.path, *directory.path.parents) for one in found):
+        raise CorruptRun(
+            directory.path, "is one of the parts, or inside of one: the run of all of them needs a directory of its own"
+        )
     whole = _manifest_of_whole(found[0].manifest)
     begun = ownership.manifest_in(directory.path)  # by a merge that was killed: nothing but merging gave it its content
     again = begun is not None and not begun.complete and begun.identity == whole.identity
