@@ -10,6 +10,7 @@ belong to one machine and one set of versions: ``--write`` takes them anew, befo
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -214,15 +215,19 @@ def worlds() -> dict[str, Any]:
 
 def interpreted() -> Any:
     """Let runs go through the interpreter: no compiling after each edit."""
-    from tracker.engine import simulate
+    from tracker.compiled import Unit
+    from tracker.engine import loop
 
-    loop = simulate.advance.interpreted
+    compiled = loop.drive
 
     def quietly(*arguments: object) -> None:
         with np.errstate(over="ignore"):  # streams count modulo 2^64
-            loop(*arguments)
+            compiled.interpreted(*arguments)
 
-    return mock.patch.object(simulate, "advance", quietly)
+    patches = ExitStack()
+    patches.enter_context(mock.patch.object(loop, "drive", quietly))
+    patches.enter_context(mock.patch.object(Unit, "at", Unit.in_python))
+    return patches
 
 
 def main(arguments: list[str]) -> int:

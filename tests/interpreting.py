@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import tracker
-from tracker.compiled import Kernel
-from tracker.engine.loop import advance
+from tracker.compiled import Kernel, Unit
+from tracker.engine.loop import drive
 
 
 @contextmanager
-def interpreting(kernels: Collection[Kernel[..., Any]] | None = (advance,)) -> Iterator[None]:
+def interpreting(kernels: Collection[Kernel[..., Any]] | None = (drive,)) -> Iterator[None]:
     """Run ``kernels`` without numba: the engine's loop, or all of them (None)."""
     compiled = Kernel.__call__
 
@@ -28,6 +28,8 @@ def interpreting(kernels: Collection[Kernel[..., Any]] | None = (advance,)) -> I
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Kernel, "__call__", call)
+        if kernels is None or drive in kernels:  # only the engine's loop calls units
+            patch.setattr(Unit, "at", Unit.in_python)
         yield
 
 

@@ -96,47 +96,63 @@ ENGINE = {
     ],
     "loop": [
         *faults(
-            "tracker/engine/loop.py",
+            "tracker/engine/turns.py",
             LOOP,
-            ("        if best <= radius2:\n", "        if best <= 1.01 * radius2:\n"),
-            (
-                "                stop = min(stop, layout.burn_in)\n",
-                "                stop = min(stop, layout.burn_in + 1)\n",
-            ),
+            ("        hit = best <= radius2\n", "        hit = best <= 1.01 * radius2\n"),
+            ("        met = (hit & waits) & (alive > 0.0)\n", "        met = hit & (alive > 0.0)\n"),
+            ("stop = until = k + 1\n", "stop = until = k + 2\n"),
+            ("where(ends, 0.0, error)", "error"),
             ("            idle(sampler, state, cost, k, streams)\n", "            pass\n"),
             (
-                "waits[marks[AWAITED], bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1\n        marks",
-                "waits[dwell.mode, bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1\n        marks",
+                "max(1, int(np.ceil(mode.relaxation / layout.epsilon)))",
+                "max(1, int(mode.relaxation / layout.epsilon))",
+            ),
+        ),
+        *faults(
+            "tracker/engine/loop.py",
+            LOOP,
+            (
+                "                limit = min(limit, layout.burn_in)\n",
+                "                limit = min(limit, layout.burn_in + 1)\n",
+            ),
+            ("ledger.stays[t, x, 0] += 1\n", "ledger.stays[t, 0, 0] += 1\n"),
+        ),
+        *faults(
+            "tracker/engine/events.py",
+            LOOP,
+            (
+                "waits[t, marks[AWAITED], bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1\n        marks[WAITING], ",
+                "waits[t, x, bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1\n        marks[WAITING], ",
             ),
             (
-                "waits[marks[AWAITED], bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1\n        marks",
-                "waits[marks[AWAITED], bin_of(k - marks[WAITING], WAIT_BITS), 1] += 1\n        marks",
+                "waits[t, marks[AWAITED], bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1\n        marks[WAITING], ",
+                "waits[t, marks[AWAITED], bin_of(k - marks[WAITING], WAIT_BITS), 1] += 1\n        marks[WAITING], ",
             ),
             (
-                "ledger.waits[t, marks[AWAITED], bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1",
-                "ledger.waits[t, 0, bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1",
+                "        ledger.waits[t, marks[AWAITED], bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1",
+                "        ledger.waits[t, 0, bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1",
             ),
-            (
-                "arrival + max(1, int(np.ceil(mode.relaxation / layout.epsilon)))",
-                "arrival + max(1, int(mode.relaxation / layout.epsilon))",
-            ),
-            ("                ledger.stays[dwell.mode, 0] += 1\n", "                ledger.stays[0, 0] += 1\n"),
-            ("row[SQUARE] += square\n", "row[SQUARE] += error\n"),
+            ("row[SQUARE] += sums[SQ, l]\n", "row[SQUARE] += sums[E, l]\n"),
+            ("layout.modes + lane.age[l]]", "layout.modes]"),
+            ("bin_of(arrival - marks[WAITING], WAIT_BITS)", "bin_of(k - marks[WAITING], WAIT_BITS)"),
+            ("if k > begun >= layout.burn_in:", "if k > begun:"),
+        ),
+        *faults(
+            "tracker/engine/events.py",
+            TARGETS,
+            ("if arrival > marks[WAITING] and wait", "if arrival >= marks[WAITING] and wait"),
+            ("max(0, before - layout.first_look + layout.cost_every - 1)", "max(0, before - layout.first_look)"),
+            ("marks[WAITING], marks[AWAITED], marks[RETURN] = k, x, -1", "marks[WAITING], marks[AWAITED] = k, x"),
+        ),
+        *faults(
+            "tracker/engine/turns.py",
+            TARGETS,
+            ("            look += span.look_every\n", "            look += 1\n"),
         ),
         *faults(
             "tracker/engine/loop.py",
             TARGETS,
-            ("if arrival > marks[WAITING] and mode.relaxation", "if arrival >= marks[WAITING] and mode.relaxation"),
-            ("            look += span.look_every\n", "            look += 1\n"),
-            (
-                "look = layout.first_look + seen * layout.cost_every",
-                "look = layout.first_look + (seen + 1) * layout.cost_every",
-            ),
-            ("max(0, before - layout.first_look + layout.cost_every - 1)", "max(0, before - layout.first_look)"),
-            (
-                "marks[WAITING], marks[AWAITED], marks[RETURN] = k, dwell.mode, -1",
-                "marks[WAITING], marks[AWAITED] = k, dwell.mode",
-            ),
+            ("layout.first_look + looks(k, layout) * layout", "layout.first_look + (looks(k, layout) + 1) * layout"),
         ),
         *faults(
             "tracker/engine/measuring.py",
@@ -152,37 +168,22 @@ ENGINE = {
             ("        best = min(best, distance)\n", "        best = distance\n"),
         ),
         *faults(
-            "tracker/engine/loop.py",
+            "tracker/engine/turns.py",
             LAST,
             (
-                "if not (best < layout.runaway and near(state.theta, work.origin, layout.runaway)):",
+                "if not (best < layout.runaway and near(state.theta, group.origin, layout.runaway)):",
                 "if not best < 100.0 * layout.runaway:",
             ),
         ),
     ],
     "lanes": [
+        *faults("tracker/engine/turns.py", LOST, ("sums[GONE] = gone\n", "sums[GONE] = alive\n")),
+        *faults("tracker/engine/loop.py", SIDE_BY_SIDE, ("min(edge, lane.edge[l])", "lane.edge[l]")),
         *faults(
-            "tracker/engine/lane_loop.py",
+            "tracker/engine/events.py",
             SIDE_BY_SIDE,
-            ("        met = (hit & waits) & alive\n", "        met = hit & alive\n"),
-            ("            stop = k + 1\n", "            stop = k + 2\n"),
-            (
-                "                for l in range(L):\n                    stop = min(",
-                "                for l in range(1):\n                    stop = min(",
-            ),
-        ),
-        *faults(
-            "tracker/engine/lane_loop.py",
-            LOST,
-            ("sums[LOST] = where(lost, 1.0, 0.0)", "sums[LOST] = where(lost, 1.0, 1.0)"),
-        ),
-        *faults(
-            "tracker/engine/lane_events.py",
-            SIDE_BY_SIDE,
-            ("rooms.numbers[p, l] = table.rows[x, p]", "rooms.numbers[p, l] = table.rows[0, p]"),
-            ("layout.modes + lane.age[l]]", "layout.modes]"),
-            ("bin_of(arrival - marks[WAITING], WAIT_BITS)", "bin_of(k - marks[WAITING], WAIT_BITS)"),
-            ("if k > begun >= layout.burn_in:", "if k > begun:"),
+            ("rooms.numbers[p, l] = group.rows[x, p]", "rooms.numbers[p, l] = group.rows[0, p]"),
+            ("later = min(later, lane.bound[l])", "later = lane.bound[l]"),
         ),
         *faults(
             "tracker/lane_streams.py",

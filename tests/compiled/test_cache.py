@@ -13,7 +13,6 @@ import pickle
 import shutil
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +27,8 @@ from tracker import compiled
 from tracker.compiled import caching, numba_cache
 from tracker.costs.base import value
 from tracker.costs.quadratic import Quadratic
-from tracker.engine.loop import advance
+from tracker.engine.loop import drive
+from tracker.engine.turns import stretch
 from tracker.scenario import toml_text
 
 PACKAGE = Path(tracker.__file__).parent
@@ -58,22 +58,23 @@ epsilon = 0.02
 TELL = """
 import json, warnings
 import tracker, tracker.runs
-from tracker.engine import simulate
-from tracker.engine.loop import advance
+from tracker.compiled import Unit
+from tracker.engine import loop
+from tracker.engine.turns import stretch
 
 def tell(scenario):
     compiled = tracker.run(scenario, executor=1, checks=False)  # the edits below change the slope alone
     warnings.filterwarnings("ignore", "overflow encountered", RuntimeWarning)  # of the generators' words
-    simulate.advance = advance.interpreted
+    drive, Unit.at, loop.drive = loop.drive, Unit.in_python, loop.drive.interpreted
     interpreted = tracker.run(scenario, executor=1, checks=False)
-    stats = advance._cached.stats if advance._cached is not None else None
+    cached = [one._cached.stats for one in (drive, stretch.kernel) if one._cached is not None]
     print(json.dumps({
         "hash": compiled.summary["hash"],
         "interpreted": interpreted.summary["hash"],
         "final": compiled.summary["samplers"][0]["final"]["mean"],
-        "hits": sum(stats.cache_hits.values()) if stats else None,
-        "misses": sum(stats.cache_misses.values()) if stats else None,
-        "signatures": len(advance.signatures),
+        "hits": sum(sum(stats.cache_hits.values()) for stats in cached),
+        "misses": sum(sum(stats.cache_misses.values()) for stats in cached),
+        "signatures": len(drive.signatures) + len(stretch.signatures),
     }))
 """
 
@@ -107,13 +108,14 @@ def test_the_cache_is_warm_after_a_restart_and_follows_an_edit_in_any_file(tmp_p
     here = tracker.run(tracker.parse(SCENARIO), executor=1).summary["hash"]
     cold = process(tmp_path, "script.py")
     assert cold["hash"] == cold["interpreted"] == here
-    assert (cold["hits"], cold["misses"], cold["signatures"]) == (0, 1, 1)
+    assert (cold["hits"], cold["misses"], cold["signatures"]) == (0, 2, 2)
 
     kept = binaries(tmp_path)
-    assert any("loop.advance" in path.name and path.suffix == ".nbc" for path in kept)
+    for name in ("loop.drive", "turns.stretch"):
+        assert any(name in path.name and path.suffix == ".nbc" for path in kept)
     warm = process(tmp_path, "script.py")
     assert warm["hash"] == here
-    assert (warm["hits"], warm["misses"], warm["signatures"]) == (1, 0, 1)
+    assert (warm["hits"], warm["misses"], warm["signatures"]) == (2, 0, 2)
     assert binaries(tmp_path) == kept
 
     # A helper in another file than the kernel and the cost: the gradient noise becomes twice as large.
@@ -123,7 +125,7 @@ def test_the_cache_is_warm_after_a_restart_and_follows_an_edit_in_any_file(tmp_p
         "            out[i, d] = 2.0 * z\n",
     )
     edited = process(tmp_path, "script.py")
-    assert (edited["hits"], edited["misses"]) == (0, 1)
+    assert (edited["hits"], edited["misses"]) == (0, 2)
     assert edited["hash"] == edited["interpreted"] != here
 
 
@@ -196,7 +198,8 @@ def test_a_cost_in_a_users_script_is_kept_and_follows_its_edits(tmp_path: Path) 
     first = process(tmp_path, "own.py")
     assert first["hash"] == first["interpreted"]
     kept = binaries(tmp_path)
-    assert [path for path in kept if "loop.advance" in path.name and ".own-" in path.name]
+    assert [path for path in kept if "turns.stretch" in path.name and ".own-" in path.name]
+    assert not [path for path in kept if "loop.drive" in path.name and ".own-" in path.name]  # it knows no cost
     again = process(tmp_path, "own.py")
     assert again["hash"] == first["hash"]
     assert binaries(tmp_path) == kept  # nothing was compiled, or it would have been written
@@ -274,16 +277,17 @@ skew = "random"
 def test_one_signature_for_each_kind_of_sampler() -> None:
     """Types drift: an integer, a read-only or strided array would each compile the loop again."""
     scenario = tracker.parse(TWO)
+    known: set[Any] = set()
     for name, changes in VARIANTS.items():
         content = {key: part for key, part in {**scenario.content(), **changes}.items() if part is not None}
         varied = tracker.parse(toml_text.to_toml(content))
         for shard_size in (None, 1, 4):
             tracker.run(varied, executor=2, shard_size=shard_size)
         # all that this process has compiled or loaded, in this test or before
-        versions = Counter((signature[0], signature[1]) for signature in set(advance.signatures))
-        again = {str(sampler): count for (sampler, _), count in versions.items() if count > 1}
-        assert again == {}, name
-    kinds = {str(sampler).partition("(")[0] for sampler, _ in versions}
+        known = known or set(stretch.signatures)
+        assert set(stretch.signatures) == known, name
+        assert len(set(drive.signatures)) == 1, name
+    kinds = {str(signature[0].kinds.types[0]).partition("(")[0] for signature in known}
     assert kinds >= {"Langevin", "Accelerated", "Baseline"}
 
 

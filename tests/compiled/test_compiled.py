@@ -22,7 +22,7 @@ from tracker.costs import base
 from tracker.costs.base import gradient, value
 from tracker.costs.mixture.likelihood import _surprises
 from tracker.engine.ledger import Layout
-from tracker.engine.loop import furnish
+from tracker.engine.loop import floats_of, furnish
 from tracker.samplers import SAMPLERS
 from tracker.samplers.base import state_size, unpack
 from tracker.scenario.own_checks import check_at_start
@@ -71,11 +71,11 @@ def test_the_views_of_a_state_do_not_overlap(kind, N):
 
 def test_the_scratch_of_the_loop_does_not_overlap():
     layout = Layout(10, 0, 1, 0, 1, 8, 2, 5, 3, 2, 1e9, 0.1)
-    work = furnish(
-        layout, 4, np.zeros(8 * (3 + 4) + 2 + 5 * 4), np.zeros(4), np.zeros(3), np.zeros(2), np.zeros((0, 0)), 0
-    )
-    for a, b in combinations(work, 2):
+    room = np.zeros(floats_of(layout, 4, 7, 6, 8))
+    rooms, bounds = furnish(layout, 4, 7, 6, 8, room, np.zeros((4, 4, 8)), np.zeros(66))
+    for a, b in combinations((*rooms, *bounds), 2):
         assert not np.shares_memory(a, b)
+    assert sum(one.size for one in (*rooms, *bounds)) == room.size + 4 * 4 * 8 + 66
 
 
 @disjoint

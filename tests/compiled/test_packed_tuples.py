@@ -9,7 +9,7 @@ import pytest
 
 import tracker
 from tracker.compiled import kernel, literal_unroll, pack, rebuild
-from tracker.engine.loop import advance
+from tracker.engine.turns import stretch
 
 
 class Inner(NamedTuple):
@@ -113,5 +113,5 @@ def test_two_and_fifty_modes_of_one_family_are_the_same_code() -> None:
         head = f'name = "many"\nseed = 5\ntrials = 2\nsteps = 60\nstart = [0.0]\nbaselines = []\n[chain]\nalpha = {0.5 / X}\nQ = {Q}\n'
         modes = "".join(mode.format(i, i % 2) for i in range(X))  # every other one has no noise: a factor of rank 0
         tracker.run(tracker.parse(head + modes + sampler), executor=1)
-        counts.append(len(advance.signatures))
+        counts.append(len(stretch.signatures))
     assert counts[0] == counts[1]

@@ -19,7 +19,7 @@ import tracker
 from tracker.costs import COSTS, base
 from tracker.costs.formula import expression_graph, generated_code
 from tracker.costs.formula.formula_cost import derive
-from tracker.engine.loop import advance
+from tracker.engine.turns import stretch
 from tracker.samplers import SAMPLERS
 from tracker.scenario import build_modes, stability_limits
 
@@ -159,9 +159,9 @@ def test_modes_and_sweeps_share_the_compiled_code() -> None:
     assert type(keys_of("a^2 + b^2").build()) is not type(one)
     scenario = world("h*(a - m)^2/2", parameters={"h": 1.0, "m": 0.3})
     tracker.run(scenario)
-    before = len(advance.signatures)
+    before = len(stretch.signatures)
     tracker.run(scenario.set("modes.m.parameters.m", -2.0))
-    assert len(advance.signatures) == before
+    assert len(stretch.signatures) == before
     text = scenario.toml()
     assert tracker.parse(text).modes[0].parameters == {"h": 1.0, "m": 0.3}
 

@@ -46,8 +46,8 @@ def test_each_kernel_is_compiled_in_one_of_two_processes(tmp_path: Path, monkeyp
     assert here
     assert there
     assert sorted(here + there) == sorted(NAMES)
-    assert told[0] == f"compiling {', '.join(NAMES.values())} in 2 processes: 0 of 6 ready"
-    assert told[-1].endswith("6 of 6 ready, about 0 s to go")
+    assert told[0] == f"compiling {', '.join(NAMES.values())} in 2 processes: 0 of 6 parts ready"
+    assert told[-1].endswith("6 of 6 parts ready, about 0 s to go")
 
 
 @pytest.mark.parametrize("child", ["raise SystemExit", "print('no such word')"])
@@ -97,9 +97,9 @@ epsilon = 0.02
 
 
 def test_how_many_processes() -> None:
-    assert [compiling.processes_worth(missing, 2) for missing in (0, 1, 2, 3, 6)] == [1, 1, 1, 2, 2]
-    assert compiling.processes_worth(7, 16) == 4
-    assert compiling.processes_worth(7, 1) == 1
+    assert [compiling.processes_worth(missing, 2) for missing in (0, 1, 4, 5, 12)] == [1, 1, 1, 2, 2]
+    assert compiling.processes_worth(13, 16) == 4
+    assert compiling.processes_worth(13, 1) == 1
     assert compiling.cores() >= 1
 
 

@@ -12,14 +12,14 @@ import pytest
 from interpreting import interpreting
 
 import tracker
-from tracker.compiled import as_lanes, kernel, lane_table, pack, pick
+from tracker.compiled import Blueprint, Unit, as_lanes, kernel, lane_table, pack, pick
 from tracker.costs.base import gradient, hessian, value
 from tracker.costs.gaussian_noise import columns_drawn, noise_in_form
 from tracker.costs.one_form import in_one_form
 from tracker.engine import side_by_side
-from tracker.engine.lane_loop import advance_together
 from tracker.engine.side_by_side import LANES_VARIABLE, lanes_of
 from tracker.engine.simulate import compile_kernels, prepare, simulate
+from tracker.engine.turns import stretch
 from tracker.runs.trials_abreast import filled, told
 from tracker.streams import draw_index, draw_normals
 
@@ -97,9 +97,8 @@ def abreast(scenario: tracker.Scenario, lanes: int) -> dict[str, Any]:
         table, why = lanes_of(problem, problem.contestants[0])
         assert table is not None, why
         assert len(table.width) == lanes
-        calls = len(advance_together.signatures)
         found = simulate(problem, range(scenario.trials))[0]
-        assert len(advance_together.signatures) >= calls
+        assert any(f"UniTuple(int64 x {lanes})" in str(signature[0]) for signature in stretch.signatures)
         return found
 
 
@@ -219,7 +218,7 @@ def test_what_is_worded_for_one_trial_goes_alone_and_says_so(monkeypatch: pytest
     problem = prepare(world("langevin"))
     assert lanes_of(problem, problem.contestants[0])[0] is not None
     refusal = numba.core.errors.TypingError("if")
-    monkeypatch.setattr(type(advance_together), "__call__", _refusing(refusal))
+    monkeypatch.setattr(Unit, "at", _refusing(refusal))
     compile_kernels(problem)
     assert lanes_of(problem, problem.contestants[0]) == (
         None,
@@ -228,12 +227,12 @@ def test_what_is_worded_for_one_trial_goes_alone_and_says_so(monkeypatch: pytest
 
 
 def _refusing(error: Exception) -> Any:
-    call = type(advance_together).__call__
+    at = Unit.at
 
-    def refuse(self: Any, *arguments: Any) -> Any:
-        if self is advance_together:
+    def refuse(self: Unit, kinds: Blueprint) -> Any:
+        if self is stretch and len(kinds.template[3]) > 1:
             raise error
-        return call(self, *arguments) if self.__name__ != "advance" else None
+        return at(self, kinds)
 
     return refuse
 

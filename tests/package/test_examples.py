@@ -16,7 +16,7 @@ from interpreting import interpreting
 from worlds import ROOT
 
 import tracker
-from tracker.engine.loop import advance
+from tracker.engine.loop import drive
 from tracker.references.metropolis_hastings import _walk
 
 PUBLIC = (tracker, tracker.chain, tracker.limits, tracker.references, tracker.skew)
@@ -54,7 +54,7 @@ def test_the_example_of(name: str, function: Callable[..., Any], monkeypatch: py
     (example,) = doctest.DocTestFinder(recurse=False).find(function, name, globs={})
     assert example.examples, "no example"
     said: list[str] = []
-    with interpreting((advance, _walk)):
+    with interpreting((drive, _walk)):
         doctest.DocTestRunner().run(example, out=said.append)
     assert not said, "".join(said)
 

@@ -19,8 +19,7 @@ helpers, constants, closures, to any depth. The cache is never trusted blindly: 
 
 from __future__ import annotations
 
-import threading
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -31,10 +30,10 @@ from tracker.compiled.generics import (
     from_outside,
     generic,
     generic_with_default,
-    hash_of_kinds,
     implementation_hash,
     kinds_in,
 )
+from tracker.compiled.kernels import Kernel, kernel, literal_unroll, with_numbas_unroll
 from tracker.compiled.lane_choices import (
     any_of,
     bits_of,
@@ -48,9 +47,11 @@ from tracker.compiled.lane_choices import (
     where,
 )
 from tracker.compiled.lane_tables import LaneTable, as_lanes, in_modes, lane_table
-from tracker.compiled.numba_loading import load_numba, with_numba
-from tracker.compiled.numba_options import OPTIONS, helper_options
+from tracker.compiled.numba_loading import with_numba
+from tracker.compiled.numba_options import helper_options
+from tracker.compiled.one_or_lanes import mode_of, numbers_of
 from tracker.compiled.packed_tuples import Packed, pack, rebuild
+from tracker.compiled.units import Blueprint, Pinned, Unit, pin, template_of, unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,8 +59,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "Blueprint",
+    "Kernel",
     "LaneTable",
     "Packed",
+    "Pinned",
+    "Unit",
     "any_of",
     "as_lanes",
     "bits_of",
@@ -84,45 +89,33 @@ __all__ = [
     "lane_table",
     "lanes_are_known",
     "literal_unroll",
+    "mode_of",
+    "numbers_of",
     "pack",
     "pick",
+    "pin",
     "rebuild",
     "room_for",
     "source_fingerprint",
+    "template_of",
     "truncated",
+    "unit",
     "where",
 ]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-READ_ONLY = "Cannot modify readonly array"  # numba's words
-
-_compiling_lock = threading.Lock()
-
-
-def literal_unroll(items: Any) -> Any:
-    """Loop over a tuple of several types; in compiled code numba's own, which it knows by being that very function."""
-    return items
-
 
 def _declare_rebuild() -> None:
     import tracker.compiled.rebuilding
+    import tracker.compiled.unit_calls
 
     if lanes_are_known():
         import tracker.compiled.lane_rebuilding  # noqa: F401  (and of ``in_modes``)
 
 
 with_numba(_declare_rebuild)
-
-
-def _with_numbas_unroll(function: Callable[P, R]) -> Callable[P, R]:
-    names = function.__globals__
-    if names is not globals() and names.get("literal_unroll") is literal_unroll:
-        from numba import literal_unroll as of_numba
-
-        names["literal_unroll"] = of_numba
-    return function
 
 
 def helper(function: Callable[P, R]) -> Callable[P, R]:
@@ -147,7 +140,7 @@ def _declared(function: Callable[P, R], **options: bool) -> Callable[P, R]:
     def declare() -> None:
         from numba.extending import register_jitable
 
-        register_jitable(**helper_options(**options))(_with_numbas_unroll(function))
+        register_jitable(**helper_options(**options))(with_numbas_unroll(function))
 
     with_numba(declare)
     return function
@@ -165,89 +158,3 @@ def copy_where(condition: Any, source: NDArray[Any], out: NDArray[Any]) -> None:
     """Write ``source`` to ``out``, same shape, where ``condition`` holds."""
     for index in np.ndindex(out.shape):
         out[index] = where(condition, source[index], out[index])
-
-
-class Kernel(Generic[P, R]):
-    """A compiled function; ``interpreted`` is the same function as plain Python."""
-
-    def __init__(self, function: Callable[P, R]) -> None:
-        self.__name__ = function.__name__
-        self.__doc__ = function.__doc__
-        self.__wrapped__ = function
-        self.interpreted = function
-        self._fresh: dict[tuple[type, ...], Any] = {}
-        self._cached: Any = None
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run the compiled function, compiling it for these types of arguments if need be."""
-        try:
-            return self._dispatcher(args)(*args, **kwargs)  # type: ignore[no-any-return]
-        except Exception as error:
-            if type(error).__name__ != "TypingError" or READ_ONLY not in str(error):
-                raise
-        raise TypeError("a cost must not write to its own arrays: all threads share them")
-
-    def signature_of(self, *args: Any) -> tuple[Any, ...]:
-        """Return the types of arguments for which code is compiled."""
-        load_numba()
-        from numba import typeof
-
-        return tuple(typeof(one) for one in args)
-
-    def is_kept(self, *args: Any) -> bool:
-        """Tell whether there is compiled code for these types of arguments, in this process or on disk."""
-        signature, dispatcher = self.signature_of(*args), self._dispatcher(args)
-        holds = getattr(dispatcher._cache, "holds", lambda *_: False)  # noqa: SLF001
-        return signature in dispatcher.overloads or holds(signature, dispatcher.targetctx)
-
-    @property
-    def signatures(self) -> list[Any]:
-        """The argument types compiled or loaded so far."""
-        dispatchers = {id(one): one for one in (*self._fresh.values(), self._cached) if one is not None}
-        return [signature for one in dispatchers.values() for signature in one.signatures]
-
-    def _dispatcher(self, args: tuple[Any, ...]) -> Any:
-        if from_outside(args):
-            # numba takes two classes of one name and the same fields for one: each gets a dispatcher of its own
-            return self._of_kinds(tuple(kinds_in(args)))
-        if self._cached is None:
-            self._cached = _with_cache(self.interpreted) or self._without_cache(())
-        return self._cached
-
-    def _of_kinds(self, kinds: tuple[type, ...]) -> Any:
-        if kinds not in self._fresh:
-            found = _with_cache(self.interpreted, hash_of_kinds(kinds))
-            with _compiling_lock:
-                if found is not None:
-                    self._fresh.setdefault(kinds, found)
-        return self._without_cache(kinds)
-
-    def _without_cache(self, kinds: tuple[type, ...]) -> Any:
-        with _compiling_lock:
-            if kinds not in self._fresh:
-                self._fresh[kinds] = _dispatcher_of(self.interpreted)
-            return self._fresh[kinds]
-
-
-def kernel(function: Callable[P, R]) -> Kernel[P, R]:
-    """Compile ``function`` when it is called; it releases the GIL."""
-    return Kernel(function)
-
-
-def _dispatcher_of(function: Callable[..., Any]) -> Any:
-    load_numba()
-    from numba import njit
-
-    return njit(nogil=True, **OPTIONS)(_with_numbas_unroll(function))
-
-
-def _with_cache(function: Callable[..., Any], outside: str = "") -> Any:
-    from tracker.compiled.numba_cache import checked_cache
-
-    folder = cache_folder()
-    cache = None if folder is None else checked_cache(function, folder, outside)
-    if cache is None:
-        return None
-    dispatcher = _dispatcher_of(function)
-    dispatcher._cache = cache  # noqa: SLF001  (what numba's enable_caching sets)
-    return dispatcher

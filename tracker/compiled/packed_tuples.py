@@ -41,7 +41,7 @@ def pack(tuples: Sequence[Any]) -> Packed:
     end = 0
     for one in tuples:
         key = _kind(one)
-        templates.setdefault(key, _emptied(one))
+        templates.setdefault(key, emptied(one))
         families.append(list(templates).index(key))
         row: list[int] = []
         for leaf in leaves_of(one):
@@ -100,10 +100,10 @@ def _kind(value: Any) -> Any:
     return type(value) if isinstance(value, NUMBERS) else (type(value), value)
 
 
-def _emptied(value: Any) -> Any:
+def emptied(value: Any) -> Any:
     """Return a tuple of the same type whose arrays are empty and whose numbers are 0."""
     if isinstance(value, tuple):
-        items = list(map(_emptied, value))
+        items = list(map(emptied, value))
         return value._make(items) if hasattr(value, "_make") else tuple(items)
     if isinstance(value, np.ndarray):
         empty = np.zeros((0,) * value.ndim, dtype=value.dtype)

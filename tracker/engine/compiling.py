@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Compile = Callable[[int], None]
     Note = Callable[[str], None]
 
-WORTH_A_PROCESS = 2  # kernels: starting Python, and the first kernel in a process, cost as much as compiling one more
+WORTH_A_PROCESS = 4  # parts: starting Python costs as much as compiling two
 PAUSE = 0.2  # seconds between two looks at the others
 CHILD = "import sys; sys.path[:] = sys.argv[1:]; from tracker.engine.simulate import compile_for_parent as go; go()"
 READY = b"ready\n"
@@ -46,16 +46,18 @@ def cores() -> int:
 def compile_side_by_side(
     problem: object, missing: Mapping[int, str], processes: int, compile_here: Compile, note: Note
 ) -> None:
-    """Compile for the contestants that are ``missing`` (names by place), here and in ``processes - 1`` others.
+    """Compile the parts that are ``missing`` (who needs them, by place), here and in ``processes - 1`` others.
 
     What another fails to compile is left to the caller.
     """
     waiting, ready, begun = deque(missing), list[int](), time.monotonic()
 
+    names = ", ".join(dict.fromkeys(missing.values()))
+
     def tell() -> None:
         done, count = len(ready), len(missing)
         left = f", about {(time.monotonic() - begun) / done * (count - done):.0f} s to go" if done else ""
-        note(f"compiling {', '.join(missing.values())} in {processes} processes: {done} of {count} ready{left}")
+        note(f"compiling {names} in {processes} processes: {done} of {count} parts ready{left}")
 
     try:
         content = pickle.dumps(problem)

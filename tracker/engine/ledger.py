@@ -51,9 +51,9 @@ class Ledger(NamedTuple):
     Saving these arrays saves the run. They are few because each costs compile time at every call it passes through.
     """
 
-    state: Array  # (T, state_size + ...): what the sampler carries, where rows are foretold ``Work.lost``, and ``Work.memory``
+    state: Array  # (T, state_size + ...): what the sampler carries, where rows are foretold ``Work.lost``, and what observations remember
     streams: Words  # (T, 4, 4)
-    marks: Integers  # (T, 5): see ``walk``
+    marks: Integers  # (T, 5): see ``events.enter``
     sums: Array  # (T, X + ages, 7): COLUMNS, by mode and by age
     waits: Integers  # (T, X, waits, 2): by new mode: re-acquisitions by duration, censored waits by the age at the last look
     stays: Integers  # (T, X, 2): re-acquisitions looked at again a relaxation time later, and those still inside then
@@ -61,40 +61,16 @@ class Ledger(NamedTuple):
     trace: Array  # (T, records, 3 + N + ...): mode, error, excess cost, theta, and what the state declares as recorded
 
 
-class Work(NamedTuple):
-    """Scratch of one trial."""
-
-    Z: Array
-    W: Array
-    point: Array
-    moments: Array  # of a cell: sums of sums lose fewer digits than one long sum
-    origin: Array
-    lost: Array  # (3,): sums of what forecasts lost, over all and over the averaged steps, and the number of the latter
-    memory: Array  # what observations remember: the end of the trial's state
-    shift: Array  # (n, N): where the landscapes are at step ``begin`` and after; empty where they stand still
-    begin: int
-
-
-class Stay(NamedTuple):
-    """A stay in one mode, or the part of it that a block or an outage cuts out."""
-
-    mode: int
-    end: int
-    since: int
-    live: bool
-
-
 class Span(NamedTuple):
     """Steps start, ..., stop - 1; Z begins with the draw of step ``drawn``, W with that of ``cell``.
 
-    The cost is measured at step ``look`` and every ``look_every`` steps from there. ``waiting``: it ends when the target is met.
+    The cost is measured at step ``look`` and every ``look_every`` steps from there.
     """
 
     start: int
     stop: int
     live: bool
     averaged: bool
-    waiting: bool
     drawn: int
     cell: int
     look: int

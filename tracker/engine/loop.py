@@ -1,240 +1,260 @@
 """The one loop over steps, for every sampler and every cost, with everything that it measures.
 
-Step k uses theta_k, x_k and z_k and gives theta_{k+1}; what is measured at k pairs theta_k with x_k. A trial's working
-state lives in a buffer of its own while a block runs (neighbouring rows of one array would share cache lines between
-threads) and is written back once per block. The mode is looked up in a table once per dwell, not once per step: compiled code
-knows the families of costs, never the number of modes.
+Step k uses theta_k, x_k and z_k and gives theta_{k+1}; what is measured at k pairs theta_k with x_k. A group of trials goes
+through the steps together, one or several side by side, each in the mode, and with the numbers, of its own. A stretch of steps
+ends where something happens to any of them; what has been summed is booked for a trial only where its own stretches end, so
+that sums are taken in the same order however many go together. Sums do not depend on how [0, K) is cut into blocks, as long as
+blocks end at multiples of ``Layout.cell``.
 
-Sums do not depend on how [0, K) is cut into blocks, as long as blocks end at multiples of ``Layout.cell``.
+``drive`` knows no sampler and no cost and is compiled once; what depends on them are units (``turns``), which it calls by address.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracker.compiled import borrow, copy, disjoint, helper, inlined, kernel, literal_unroll, rebuild
-from tracker.costs.base import observe_on
-from tracker.costs.foretold import predicts
-from tracker.engine.bins import AGE_BITS, WAIT_BITS, bin_of, lower_edge
-from tracker.engine.ledger import (
-    AWAITED,
-    CORRECT,
-    DIVERGED,
-    ERROR,
-    EXCESS,
-    INSIDE,
-    MEASURED,
-    RESETS,
-    RETURN,
-    SQUARE,
-    STEPS,
-    WAITING,
-    Block,
-    Layout,
-    Ledger,
-    Span,
-    Stay,
-    Work,
+from tracker.compiled import Blueprint, Unit, borrow, inlined, kernel, pack, pin
+from tracker.engine.events import (
+    MOST_BOUNDS,
+    NEVER,
+    book_bounds,
+    close,
+    enter,
+    leave,
+    load,
+    looks,
+    put_back,
+    set_bounds,
+    take_out,
 )
-from tracker.engine.measuring import LOST, add_moments, appraise, follow_drift, foretell, near, record, square_error
-from tracker.samplers.base import begin, idle, moves, place, resets_of, state_size, step, switched, unpack
-from tracker.streams import INNER, NOISE, OBSERVATIONS, PERTURBATIONS, draw_normals, seed_stream
+from tracker.engine.group import ALIVE, GONE, MET, SUMS, Bounds, Group, Known, Lane, Rooms
+from tracker.engine.ledger import DIVERGED, RESETS, RETURN, Block, Layout, Ledger, Span
+from tracker.engine.turns import (
+    BEGIN,
+    INSIDE,
+    LOOK,
+    PLACE,
+    RECORD,
+    RUN_AWAY,
+    SWITCH,
+    WAIT,
+    attend,
+    inject,
+    observe,
+    stretch,
+)
+from tracker.engine.turns import RESETS as COUNT_RESETS
+from tracker.samplers.base import moves, place, switched
 
 if TYPE_CHECKING:
     from tracker.array_types import Array, Integers, Words
-    from tracker.compiled import Packed
+    from tracker.compiled import LaneTable, Packed
+
+PAD = 16  # floats between the scratch of a group and whatever the allocator puts next to it
+ATTEND, STRETCH, OBSERVE, INJECT = range(4)  # columns of ``calls``
 
 
-PAD = 16  # floats between a trial's scratch and whatever the allocator puts next to it
-ROLES = (OBSERVATIONS, NOISE, PERTURBATIONS, INNER)  # rows of a trial's streams, as samplers.base names them
+class Company(NamedTuple):
+    """How trials go: how many together, whether the sampler moves, and whether it is told of switches or minimisers."""
 
-
-@inlined
-def take(
-    sampler: Any, state: Any, mode: Any, span: Span, runaway: float, work: Work, streams: Words
-) -> tuple[int, float, float, int, int, float, float]:
-    """Measure and take the steps of a span: the body of ``stretch``, which says what is returned."""
-    cost, targets, radius2, theta = mode.cost, mode.targets, mode.radius2, state.theta
-    Z, W, point, moments, origin = work.Z, work.W, work.point, work.moments, work.origin
-    error, square, inside, arrival, excess, right = 0.0, 0.0, 0, -1, 0.0, 0.0
-    k, stop, look = span.start, span.stop, span.look
-    while k < stop:
-        follow_drift(sampler, state, mode, work, k)
-        best = square_error(cost, targets, theta, point)
-        if not best < runaway:
-            break
-        error += np.sqrt(best)
-        square += best
-        if best <= radius2:
-            inside += 1
-            if arrival < 0:
-                arrival = k
-                if span.waiting:
-                    stop = k + 1
-        if k == look:
-            above, share = appraise(mode, theta)
-            excess += above
-            right += share
-            look += span.look_every
-        if span.averaged:
-            add_moments(theta, origin, moments)
-        if span.live:
-            foretell(cost, theta, Z[k - span.drawn], work.lost, span.averaged)
-            step(sampler, state, cost, k, Z[k - span.drawn], W[k - span.cell], streams)
-        else:
-            idle(sampler, state, cost, k, streams)
-        k += 1
-    return k, error, square, inside, arrival, excess, right
-
-
-@disjoint
-def stretch(
-    sampler: Any, state: Any, mode: Any, span: Span, runaway: float, work: Work, streams: Words
-) -> tuple[int, float, float, int, int, float, float]:
-    """Measure and take the steps of a span.
-
-    Adds to ``work.moments``. Returns the step reached (less than ``span.stop`` where the trial diverged, or where it had been
-    waiting and was inside the target), the sums of the error and of its square, the steps inside the target set and the first
-    of them (or -1), and the sums of excess cost and accuracy over the measured steps.
-    """
-    state, mode, work, streams = borrow(state), borrow(mode), borrow(work), borrow(streams)
-    if state.theta.size == 2:  # a constant for the compiler, which then unrolls the loops over coordinates
-        return take(sampler, state, mode, span, runaway, work, streams)
-    return take(sampler, state, mode, span, runaway, work, streams)
+    lanes: int
+    moves: bool
+    told: bool
 
 
 @inlined
-def looks(before: int, layout: Layout) -> int:
-    """Return at how many of the steps k < ``before`` the cost is measured."""
-    return max(0, before - layout.first_look + layout.cost_every - 1) // layout.cost_every
-
-
-@inlined
-def book(
-    row: Array, steps: int, error: float, square: float, inside: int, measured: int, excess: float, right: float
-) -> None:
-    """Add a stretch to a row of ``Ledger.sums``."""
-    row[STEPS] += steps
-    row[ERROR] += error
-    row[SQUARE] += square
-    row[INSIDE] += inside
-    row[MEASURED] += measured
-    row[EXCESS] += excess
-    row[CORRECT] += right
-
-
-@inlined
-def empty_into(part: Array, total: Array) -> None:
-    """Add ``part`` to ``total``, and set it to 0."""
-    for i in range(part.shape[0]):
-        for j in range(part.shape[1]):
-            total[i, j] += part[i, j]
-            part[i, j] = 0.0
-
-
-@helper
-def walk(sampler: Any, state: Any, mode: Any, k: int, dwell: Stay, layout: Layout, ledger: Ledger, work: Work) -> int:
-    """Take one trial from k to the end of a dwell; return the step reached, an earlier one where the trial diverged.
-
-    An empty dwell, at the end of a run, only looks at the last point. ``marks`` holds the step of the switch whose
-    re-acquisition is awaited, the step of divergence, the resets, the mode that is awaited, and the step at which a
-    re-acquisition is looked at again, a relaxation time after it; -1 where there is none.
-    """
-    state, mode, ledger, work = borrow(state), borrow(mode), borrow(ledger), borrow(work)
-    marks, sums, waits, streams, N = ledger.marks, ledger.sums, ledger.waits, ledger.streams, work.W.shape[1]
-    follow_drift(sampler, state, mode, work, k)
-    place(sampler, state, mode.minimisers)
-    if k == dwell.end:
-        best = square_error(mode.cost, mode.targets, state.theta, work.point)
-        if not (best < layout.runaway and near(state.theta, work.origin, layout.runaway)):
-            marks[DIVERGED] = k
-        elif k % layout.record_every == 0:
-            record(sampler, state, mode, dwell.mode, ledger.trace[k // layout.record_every], work)
-    elif k == dwell.since:
-        if marks[WAITING] >= 0:  # the last look in the old mode was at k - 1
-            waits[marks[AWAITED], bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1
-        marks[WAITING], marks[AWAITED], marks[RETURN] = k, dwell.mode, -1
-        switched(sampler, state, k)
-    age = bin_of(k - dwell.since, AGE_BITS) if dwell.since >= 0 else -1
-    alive = True  # one way out: every return would count the references of all arrays again
-    while alive and k < dwell.end:
-        # draws: noise once per cell, observations for what the dwell has of the cell
-        cell, drawn = k - k % layout.cell, k
-        drawn_to = min(dwell.end, cell + layout.cell)
-        if moves(sampler) or predicts(mode.cost):
-            observe_on(mode.cost, k, drawn_to - k, streams[0], work.memory, work.Z)
-        if moves(sampler) and k == cell:
-            draw_normals(streams[1], work.W.reshape(-1)[: min(layout.cell, layout.steps - k) * N])
-        while alive and k < drawn_to:
-            follow_drift(sampler, state, mode, work, k)
-            if k % layout.record_every == 0:
-                record(sampler, state, mode, dwell.mode, ledger.trace[k // layout.record_every], work)
-            if k == marks[RETURN]:
-                ledger.stays[dwell.mode, 0] += 1
-                ledger.stays[dwell.mode, 1] += int(
-                    square_error(mode.cost, mode.targets, state.theta, work.point) <= mode.radius2
-                )
-            # no record, no burn-in boundary, no new age bin and no second look inside a stretch
-            stop = min(drawn_to, k - k % layout.record_every + layout.record_every)
-            averaged, waiting = k >= layout.burn_in, marks[WAITING] >= 0
-            if not averaged:
-                stop = min(stop, layout.burn_in)
-            if age >= 0:
-                stop = min(stop, dwell.since + lower_edge(age + 1, AGE_BITS))
-            if marks[RETURN] > k:
-                stop = min(stop, marks[RETURN])
-            seen = looks(k, layout)
-            look = layout.first_look + seen * layout.cost_every
-            span = Span(k, stop, dwell.live, averaged, waiting, drawn, cell, look, layout.cost_every)
-            found = stretch(sampler, state, mode, span, layout.runaway, work, streams)
-            reached, error, square, inside, arrival, excess, right = found
-            if averaged:
-                measured = looks(reached, layout) - seen
-                book(sums[dwell.mode], reached - k, error, square, inside, measured, excess, right)
-                if age >= 0:
-                    book(sums[layout.modes + age], reached - k, error, square, inside, measured, excess, right)
-            if arrival >= 0 and waiting:
-                waits[marks[AWAITED], bin_of(arrival - marks[WAITING], WAIT_BITS), 0] += 1
-                if arrival > marks[WAITING] and mode.relaxation < layout.epsilon * layout.steps:
-                    marks[RETURN] = arrival + max(1, int(np.ceil(mode.relaxation / layout.epsilon)))
-                marks[WAITING] = -1
-                stop = arrival + 1
-            k = reached
-            # a cost may measure distances in fewer coordinates than theta has: the others are looked at here
-            alive = k == stop and near(state.theta, work.origin, layout.runaway)
-            if not alive:
-                marks[DIVERGED] = k
-            if age >= 0 and k == dwell.since + lower_edge(age + 1, AGE_BITS):
-                age += 1
-        empty_into(work.moments, ledger.moments)
-    return k
+def floats_of(layout: Layout, N: int, size: int, own: int, L: int) -> int:
+    """Return how many floats ``furnish`` divides."""
+    cells = layout.cell * (layout.observation_size + N)
+    return (size + own + SUMS + layout.moments * N + cells + layout.measure_size + 6 * MOST_BOUNDS) * L
 
 
 @inlined
 def furnish(
-    layout: Layout, N: int, room: Array, origin: Array, lost: Array, memory: Array, shift: Array, begin: int
-) -> Work:
-    """Divide ``room`` into the scratch of the loop; the rest is the trial's, ``shift`` from step ``begin`` on."""
-    w = layout.cell * layout.observation_size
-    p = w + layout.cell * N
-    m = p + layout.measure_size
-    return Work(
-        room[:w].reshape((layout.cell, layout.observation_size)),
-        room[w:p].reshape((layout.cell, N)),
-        room[p:m],
-        room[m : m + layout.moments * N].reshape((layout.moments, N)),
-        origin,
-        lost,
-        memory,
-        shift,
-        begin,
+    layout: Layout, N: int, size: int, own: int, L: int, room: Array, words: Words, steps: Integers
+) -> tuple[Rooms, Bounds]:
+    """Divide ``room`` among a group of L trials, whose states have ``size`` numbers, and their modes ``own``."""
+    p = size * L
+    s = p + own * L
+    m = s + SUMS * L
+    z = m + layout.moments * N * L
+    w = z + layout.cell * layout.observation_size * L
+    d = w + layout.cell * N * L
+    b = d + layout.measure_size * L
+    a = b + MOST_BOUNDS * L
+    rooms = Rooms(
+        room[:p].reshape((size, L)),
+        words,
+        room[p:s].reshape((own, L)),
+        room[s:m].reshape((SUMS, L)),
+        room[m:z].reshape((layout.moments, N, L)),
+        room[z:w].reshape((layout.cell, layout.observation_size, L)),
+        room[w:d].reshape((layout.cell, N, L)),
+        room[d:b].reshape((layout.measure_size, L)),
     )
+    whose, aside = room[b:a].reshape((MOST_BOUNDS, L)), room[a : a + MOST_BOUNDS * 5 * L].reshape((MOST_BOUNDS, 5, L))
+    return rooms, Bounds(steps[1:], whose, aside, steps[:1])
 
 
 @kernel
-def advance(
+def drive(
+    calls: Integers,
+    company: Company,
+    known: Known,
+    families: Integers,
+    rows: Array,
+    entropy: Words,
+    trials: Integers,
+    start: Array,
+    skew: Array,
+    origin: Array,
+    layout: Layout,
+    block: Block,
+    ledger: Ledger,
+) -> None:
+    """Take ``trials`` through a block of steps; at step 0 they begin at ``start`` (T, N) with ``skew`` (T, N, N).
+
+    calls : addresses of units, by family and column; families : of the modes; rows : (X, P), numbers that modes have of their own
+    """
+    known, block, ledger, origin, rows = borrow(known), borrow(block), borrow(ledger), borrow(origin), borrow(rows)
+    L, N, size, cell, every = company.lanes, origin.size, ledger.state.shape[1], layout.cell, layout.record_every
+    floats = np.zeros(floats_of(layout, N, size, rows.shape[1], L) + 2 * PAD)
+    ahead = (64 - floats.ctypes.data % 64) % 64 // 8  # a row of lanes begins where a cache line does
+    room = borrow(floats)[ahead:]
+    words, stream = np.zeros((4, 4, L), dtype=np.uint64), np.zeros(4, dtype=np.uint64)
+    scratch, places = np.zeros(size + layout.measure_size + PAD), np.zeros((9, L), dtype=np.int64)
+    steps, at = np.zeros(MOST_BOUNDS + 2, dtype=np.int64), borrow(places)
+    rooms, bounds = furnish(layout, N, size, rows.shape[1], L, room, borrow(words), borrow(steps))
+    lane = Lane(at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7], at[8])
+    point = borrow(scratch)[: layout.measure_size]
+    one = room[:size] if L == 1 else borrow(scratch)[layout.measure_size :][:size]
+    for first in range(0, trials.size, L):
+        k, living, count = block.start, 0, min(L, trials.size - first)
+        rooms.moments.fill(0.0)
+        rooms.sums.fill(0.0)
+        shift = block.shift[min(first, block.shift.shape[0] - 1)]
+        group = Group(layout, known, families, rows, rooms, lane, bounds, block, ledger, origin, shift, one, point)
+        pinned = pin(group)
+        for l in range(L):
+            t = first + min(l, count - 1)
+            load(pinned, l, t, trials[t], entropy, borrow(stream))
+            if k == 0:
+                attend(calls[0, ATTEND], BEGIN, 0, k, pinned, start[t], skew[t])
+                put_back(group, l)
+            if l < count and ledger.marks[t, DIVERGED] < 0:
+                living += 1
+                rooms.sums[ALIVE, l], lane.end[l] = 1.0, k
+        drawn, drawn_to, noise_to, seen, common = k, k, k, k - 1, False
+        while living > 0:
+            for l in range(count):
+                t = first + l
+                if rooms.sums[ALIVE, l] == 0.0:
+                    continue
+                met = rooms.sums[MET, l] > 0.0
+                if common or met or k == lane.edge[l] or k == lane.bound[l] or rooms.sums[GONE, l] > 0.0:
+                    call = calls[families[lane.mode[l]], ATTEND]
+                    wait = attend(call, WAIT, lane.mode[l], k, pinned, point, skew[t]) if met else 0
+                    if not close(pinned, k, l, t, wait):
+                        take_out(group, l)
+                        ledger.marks[t, RESETS] = attend(call, COUNT_RESETS, 0, k, pinned, point, skew[t])
+                        leave(pinned, k, l, t)
+                        living -= 1
+                        continue
+                if k == lane.end[l] and k < block.stop:
+                    switches = enter(pinned, k, l, t)
+                    if company.told:
+                        take_out(group, l)
+                        x, task = lane.mode[l], SWITCH if switches else PLACE
+                        attend(calls[families[x], ATTEND], task, x, k, pinned, point, skew[t])
+                        put_back(group, l)
+            if k == block.stop or living == 0:
+                break
+            if company.moves and k >= noise_to:
+                noise_to = k + cell
+                inject(calls[0, INJECT], min(cell, layout.steps - k) * N, pinned)
+            limit, live = min(k - k % cell + cell, block.stop), True
+            dwells, edge = limit, NEVER
+            for l in range(count):
+                t = first + l
+                if rooms.sums[ALIVE, l] == 0.0:
+                    continue
+                x, dwells, edge = lane.mode[l], min(dwells, lane.end[l]), min(edge, lane.edge[l])
+                live = block.live[lane.segment[l]]
+                looked_at = k == ledger.marks[t, RETURN]
+                if k > seen and (looked_at or k % every == 0):
+                    take_out(group, l)
+                    if k % every == 0:
+                        attend(calls[families[x], ATTEND], RECORD, x, k, pinned, ledger.trace[t, k // every], skew[t])
+                    if looked_at:
+                        found = attend(calls[families[x], ATTEND], LOOK, x, k, pinned, point, skew[t])
+                        ledger.stays[t, x, 0] += 1
+                        ledger.stays[t, x, 1] += found & INSIDE
+            seen = k  # where a trial is gone before its next step, all come here once more
+            x = lane.mode[0]
+            if k >= drawn_to:
+                observe(calls[families[x], OBSERVE], x, k, dwells - k, company.moves, pinned)
+                drawn, drawn_to = k, dwells
+            limit = min(limit, k - k % every + every)
+            averaged, look = k >= layout.burn_in, layout.first_look + looks(k, layout) * layout.cost_every
+            if not averaged:
+                limit = min(limit, layout.burn_in)
+            # a trial that is gone may have had the nearest end
+            stop = set_bounds(pinned, min(limit, drawn_to, edge))
+            span = Span(k, stop, live, averaged, drawn, k - k % cell, look, layout.cost_every)
+            k = stretch(calls[families[x], STRETCH], x, span, pinned)
+            book_bounds(pinned, first, count)
+            common = k == limit
+        for l in range(count):
+            t = first + l
+            if rooms.sums[ALIVE, l] == 0.0:
+                continue
+            take_out(group, l)
+            x = block.present[t]
+            call = calls[families[x], ATTEND]
+            if k == layout.steps:  # the last point
+                attend(call, PLACE, x, k, pinned, point, skew[t])
+                if attend(call, LOOK, x, k, pinned, point, skew[t]) & RUN_AWAY:
+                    ledger.marks[t, DIVERGED] = k
+                elif k % every == 0:
+                    attend(call, RECORD, x, k, pinned, ledger.trace[t, k // every], skew[t])
+                put_back(group, l)
+            ledger.marks[t, RESETS] = attend(call, COUNT_RESETS, x, k, pinned, point, skew[t])
+            leave(pinned, k, l, t)
+    # a use of each owner after the last borrowed one, so that none is freed before
+    floats[0], scratch[0], words[0, 0, 0], stream[0] = 0.0, 0.0, np.uint64(0), np.uint64(0)
+    places[0, 0], steps[0] = 0, 0
+
+
+def units_of(like: Any, modes: Packed, N: int, table: LaneTable | None) -> list[list[tuple[Unit, Blueprint]]]:
+    """Return what ``drive`` calls for samplers like this one: a row for each family of modes."""
+    width, pattern = (table.width, table.pattern) if table is not None else ((0,), ())
+    plane = (0, 0) if N == 2 else (0,)
+    return [
+        [
+            (attend, Blueprint((like, template))),
+            (stretch, Blueprint((like, template, pattern, width, plane))),
+            (observe, Blueprint((template, pattern, width))),
+            (inject, Blueprint((width,))),
+        ]
+        for template in modes.templates
+    ]
+
+
+class Call(NamedTuple):
+    """A call of ``drive``, and the units that it needs: a row for each family of modes."""
+
+    units: list[list[tuple[Unit, Blueprint]]]
+    given: tuple[Any, ...]
+
+    def carry_out(self) -> None:
+        """Do it; compile or load what is not in this process yet."""
+        found = [[unit.at(kinds) for unit, kinds in row] for row in self.units]
+        drive(np.array(found, dtype=object if callable(found[0][0]) else np.int64), *self.given)
+
+
+def call_of(
     sampler: Any,
     modes: Packed,
     entropy: Words,
@@ -245,53 +265,19 @@ def advance(
     layout: Layout,
     block: Block,
     ledger: Ledger,
-) -> None:
-    """Take ``trials`` through a block of steps; at step 0 they begin at ``start`` (T, N) with ``skew`` (T, N, N)."""
-    modes, block, ledger = borrow(modes), borrow(block), borrow(ledger)
-    N, size = origin.size, ledger.state.shape[1]
-    room = np.zeros(layout.cell * (layout.observation_size + N) + layout.measure_size + layout.moments * N + PAD)
-    buffer = np.zeros(size + PAD)
-    words = np.zeros((4, 4), dtype=np.uint64)
-    state = unpack(sampler, N, borrow(buffer))
-    lost = buffer[state_size(sampler, N) :][:LOST]  # of the state where rows are foretold, else never written
-    for t in range(trials.size):
-        marks = ledger.marks[t]
-        if marks[DIVERGED] >= 0:
-            continue
-        if block.start == 0:
-            buffer.fill(0.0)
-            begin(sampler, state, start[t], skew[t])
-            for s in range(4):
-                seed_stream(entropy, ROLES[s], trials[t], words[s])
-        else:
-            copy(ledger.state[t], buffer[:size])
-            copy(ledger.streams[t], words)
-        trial = Ledger(
-            borrow(buffer), borrow(words), marks, ledger.sums[t], ledger.waits[t], ledger.stays[t], ledger.moments[t],
-            ledger.trace[t],
-        )  # fmt: skip
-        shift = borrow(block.shift[min(t, block.shift.shape[0] - 1)])
-        memory = borrow(buffer)[size - layout.memory_size : size]
-        work = furnish(layout, N, borrow(room), borrow(origin), borrow(lost), memory, shift, block.start)
-        k = block.start
-        last = block.offsets[t + 1]
-        for segment in range(block.offsets[t], last + int(block.stop == layout.steps)):
-            if segment < last:
-                dwell = Stay(block.mode[segment], block.end[segment], block.since[segment], block.live[segment])
-            else:
-                dwell = Stay(block.present[t], k, -1, False)  # only the record of the last point
-            here = 0
-            for template in literal_unroll(modes.templates):
-                if here == modes.families[dwell.mode]:
-                    mode = rebuild(template, modes.store, modes.places[dwell.mode])
-                    k = walk(sampler, state, mode, k, dwell, layout, trial, work)
-                here += 1  # noqa: SIM113  (numba unrolls the plain loop only)
-            if marks[DIVERGED] >= 0:
-                break
-        if k == layout.steps and marks[WAITING] >= 0:
-            ledger.waits[t, marks[AWAITED], bin_of(k - 1 - marks[WAITING], WAIT_BITS), 1] += 1
-            marks[WAITING] = -1
-        marks[RESETS] = int(resets_of(sampler, state))
-        copy(buffer[:size], ledger.state[t])
-        copy(words, ledger.streams[t])
-    room[0] = 0.0  # a use of ``room`` after the last borrowed one, so that it is not freed before
+    table: LaneTable | None = None,
+) -> Call:
+    """Return the call that ``advance`` makes."""
+    packed, kind = pack([sampler]), type(sampler)
+    told = switched.has_own(kind) or place.has_own(kind)
+    company = Company(1 if table is None else len(table.width), moves(sampler), told)
+    places = np.zeros(1, dtype=np.int64) if table is None else table.places
+    known = Known(packed.store, packed.places[0], modes.store, modes.places, places)
+    rows = np.zeros((len(modes.families), 0)) if table is None else table.rows
+    given = (company, known, modes.families, rows, entropy, trials, start, skew, origin, layout, block, ledger)
+    return Call(units_of(packed.templates[0], modes, origin.size, table), given)
+
+
+def advance(*given: Any) -> None:
+    """Take trials through a block of steps, side by side where there is a table for it; see ``call_of``."""
+    call_of(*given).carry_out()

@@ -15,7 +15,6 @@ from tracker.costs.base import one_at_a_time
 from tracker.costs.foretold import predicts
 from tracker.costs.one_form import in_one_form
 from tracker.engine.blocks import most_trials
-from tracker.samplers.base import place, switched
 
 if TYPE_CHECKING:
     from tracker.compiled import LaneTable
@@ -62,12 +61,6 @@ def lanes_of(problem: Problem, contestant: Contestant) -> tuple[LaneTable | None
         return None, why
     table = lane_table(alike(problem.modes), count)
     return table, "" if table is not None else "the modes differ in more than numbers"
-
-
-def is_told(contestant: Contestant) -> bool:
-    """Tell whether a contestant wants to hear of switches, or of minimisers."""
-    kind = type(contestant.parameters)
-    return switched.has_own(kind) or place.has_own(kind)
 
 
 def kinds_of(problem: Problem, contestant: Contestant) -> tuple[type, ...]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import pickle
 import time
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -18,11 +20,10 @@ from tracker.engine.arrays import collect
 from tracker.engine.beginnings import empty_ledger, start_points, start_skews
 from tracker.engine.blocks import first_block, most_trials, next_block, whole_cells
 from tracker.engine.compiling import compile_side_by_side, processes_worth, serve_parent
-from tracker.engine.lane_loop import advance_together
 from tracker.engine.ledger import Block, Ledger
-from tracker.engine.loop import advance
+from tracker.engine.loop import Call, advance, call_of, drive
 from tracker.engine.problem import Contestant, Problem, prepare
-from tracker.engine.side_by_side import is_told, kinds_of, lanes_of, refused
+from tracker.engine.side_by_side import kinds_of, lanes_of, refused
 from tracker.environment import Environment
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
 
     from tracker.array_types import Array, Integers
-    from tracker.compiled import Kernel, LaneTable, Packed
+    from tracker.compiled import LaneTable, Packed
 
 __all__ = [
     "Contestant", "Keeper", "Problem", "Snapshot", "compile_kernels", "empty_ledger", "most_trials",
@@ -134,29 +135,60 @@ def replay(
 
 def compile_kernels(problem: Problem, note: Callable[[str], None] = lambda _: None, processes: int = 1) -> None:
     """Compile or load the loop for each contestant, so that no trial waits for it; much that is missing, in ``processes``."""
-    calls = [_no_trials(problem, contestant) for contestant in problem.contestants]
-    first: dict[Any, int] = {}  # contestant of each kind
-    if processes > 1 and not any(from_outside(given) for _, given in calls):
-        for n, (kernel, given) in enumerate(calls):  # another process does not know the classes of a script
-            first.setdefault((kernel, kernel.signature_of(*given)), n)
-    missing = {n: problem.contestants[n].name for n in first.values() if not calls[n][0].is_kept(*calls[n][1])}
-    if (count := processes_worth(len(missing), processes)) > 1:
-        compile_side_by_side(problem, missing, count, lambda n: _compile(problem, n), note)
+    kinds = (problem.modes, tuple(contestant.parameters for contestant in problem.contestants))
+    if processes > 1 and not from_outside(kinds):  # another process does not know the classes of a script
+        parts = parts_of(problem)
+        missing = {place: part.name for place, part in enumerate(parts) if not part.is_kept()}
+        if (count := processes_worth(len(missing), processes)) > 1:
+            compile_side_by_side(problem, missing, count, lambda place: _compile_part(parts[place]), note)
     for n, contestant in enumerate(problem.contestants):
         note(f"compiling or loading {contestant.name} ({n + 1} of {len(problem.contestants)})")
         _compile(problem, n)
 
 
+class Missing(NamedTuple):
+    """Code that is compiled on its own: who needs it first, and how long it takes, in seconds of a fast core."""
+
+    name: str
+    seconds: float
+    is_kept: Callable[[], bool]
+    compile: Callable[[], Any]
+
+
+def parts_of(problem: Problem) -> list[Missing]:
+    """Return all that must be compiled for a problem, what takes longest first."""
+    parts: dict[Any, Missing] = {}
+    for n, contestant in enumerate(problem.contestants):
+        call = _no_trials(problem, n)
+        given = (np.zeros((1, 1), dtype=np.int64), *call.given)
+        parts.setdefault(
+            "loop", Missing("the loop", 4.0, partial(drive.is_kept, *given), partial(drive.compile_for, *given))
+        )
+        for unit, kinds in {id(kinds): (unit, kinds) for row in call.units for unit, kinds in row}.values():
+            made = Missing(
+                contestant.name, SECONDS[unit.__name__], partial(unit.is_kept, kinds), partial(unit.at, kinds)
+            )
+            parts.setdefault((unit.__name__, unit.signature_of(kinds)), made)
+    return sorted(parts.values(), key=lambda part: -part.seconds)
+
+
+SECONDS = {"stretch": 1.5, "attend": 0.8, "observe": 0.7, "inject": 0.4}
+
+
+def _compile_part(part: Missing) -> None:
+    with suppress(Exception):  # what cannot be compiled is found again by the contestant that needs it
+        part.compile()
+
+
 def _compile(problem: Problem, n: int) -> None:
     """Compile or load the loop for a contestant; for one trial at a time where it cannot be compiled for several."""
     contestant = problem.contestants[n]
-    kernel, given = _no_trials(problem, contestant)
     try:
-        kernel(*given)
+        _no_trials(problem, n).carry_out()
     except (
         Exception
     ):  # numba cannot type it, or has changed; what is wrong with the code itself is told by the loop for one trial
-        if kernel is advance:
+        if lanes_of(problem, contestant)[0] is None:
             raise
         refused[kinds_of(problem, contestant)] = "its code, or that of the costs, is worded for one trial"
         _compile(problem, n)
@@ -167,20 +199,21 @@ def compile_for_parent() -> None:
 
     def prepared(content: bytes) -> Callable[[int], None]:
         problem: Problem = pickle.loads(content)  # noqa: S301  (the parent's)
-        return lambda n: _compile(problem, n)
+        parts = parts_of(problem)
+        return lambda place: _compile_part(parts[place])
 
     serve_parent(prepared)
 
 
-def _no_trials(problem: Problem, contestant: Contestant) -> tuple[Kernel[..., None], tuple[Any, ...]]:
-    """Return the loop and what it is given, for no trials at all."""
-    none, N = np.zeros(0, dtype=np.int64), problem.origin.size
+def _no_trials(problem: Problem, n: int) -> Call:
+    """Return the call of the loop for a contestant and no trials at all."""
+    none, N, contestant = np.zeros(0, dtype=np.int64), problem.origin.size, problem.contestants[n]
     shift = np.zeros((1, 0, 0)) if problem.plan.drift is None else np.zeros((0, 1, N))
     block = Block(0, 0, np.zeros(1, dtype=np.int64), none, none, none, none > 0, none, shift)
     ledger = empty_ledger(problem, contestant, 0)
     table, _ = lanes_of(problem, contestant)
-    packed = packed_modes(problem)
-    return _call(problem, packed, contestant, none, np.zeros((0, N)), np.zeros((0, N, N)), block, ledger, table)
+    given = (none, np.zeros((0, N)), np.zeros((0, N, N)), block, ledger, table)
+    return call_of(*_given(problem, packed_modes(problem), contestant, *given))
 
 
 def packed_modes(problem: Problem) -> Packed:
@@ -205,26 +238,7 @@ def _advance(
     ledger: Ledger,
     table: LaneTable | None = None,
 ) -> None:
-    kernel, given = _call(problem, packed, contestant, trials, starts, skews, block, ledger, table)
-    kernel(*given)
-
-
-def _call(
-    problem: Problem,
-    packed: Packed,
-    contestant: Contestant,
-    trials: Integers,
-    starts: Array,
-    skews: Array,
-    block: Block,
-    ledger: Ledger,
-    table: LaneTable | None,
-) -> tuple[Kernel[..., None], tuple[Any, ...]]:
-    """Return the loop for one trial after the other, or side by side, and what it is given."""
-    given = _given(problem, packed, contestant, trials, starts, skews, block, ledger)
-    if table is None:
-        return advance, given
-    return advance_together, (*given[:2], table, is_told(contestant), *given[2:])
+    advance(*_given(problem, packed, contestant, trials, starts, skews, block, ledger, table))
 
 
 def _given(
@@ -236,19 +250,13 @@ def _given(
     skews: Array,
     block: Block,
     ledger: Ledger,
+    table: LaneTable | None,
 ) -> tuple[Any, ...]:
+    """Return what ``advance`` is given."""
+    layout = problem.layout._replace(epsilon=contestant.epsilon)
     return (
-        contestant.parameters,
-        packed,
-        problem.entropy,
-        trials,
-        starts,
-        skews,
-        problem.origin,
-        problem.layout._replace(epsilon=contestant.epsilon),
-        block,
-        ledger,
-    )
+        contestant.parameters, packed, problem.entropy, trials, starts, skews, problem.origin, layout, block, ledger, table
+    )  # fmt: skip
 
 
 def _block(timeline: Timeline, environment: Environment) -> Block:
